@@ -111,7 +111,7 @@ $(VENV)/.installed-docs: $(BIN)/python pyproject.toml
 # The pages of docs/experiments, with the answers of all experiments at the sizes of the papers: this takes hours.
 pages: $(VENV)/.installed-study
 	$(BIN)/holdfast reproduce -o out/reproduction
-	$(BIN)/python -m experiments.study.report.pages out/reproduction
+	$(BIN)/python -m holdfast.experiments.study.report.pages out/reproduction
 
 clean:
 	rm -rf $(VENV) $(PLAIN) $(SCRIPT)/node_modules out docs/reference/api build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

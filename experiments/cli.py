@@ -1,9 +1,9 @@
 """The command line: ``holdfast COMMAND ...``.
 
-Each command is a module of :mod:`experiments.commands` with ``Arguments``, a dataclass that declares its options, and
-``main(arguments)``. A command that writes several files also defines ``KEPT``, a sentence on what an interruption
-leaves and how to resume; a command with options of several values defines ``LISTED``, which splits them. Only the
-module of the called command is imported, which keeps ``--help`` and plain replays fast.
+Each command is a module of :mod:`holdfast.experiments.commands` with ``Arguments``, a dataclass that declares its
+options, and ``main(arguments)``. A command that writes several files also defines ``KEPT``, a sentence on what an
+interruption leaves and how to resume; a command with options of several values defines ``LISTED``, which splits them.
+Only the module of the called command is imported, which keeps ``--help`` and plain replays fast.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from experiments.crashes import refuse, report
-from experiments.output.signals import Interrupted, listening
-from experiments.terminal import quiet, safe_terminal, sentences, warn
-from workloads.ground.errors import format_value
-from workloads.ground.release import VERSION
-from workloads.ground.trust import trust
+from holdfast.experiments.crashes import refuse, report
+from holdfast.experiments.output.signals import Interrupted, listening
+from holdfast.experiments.terminal import quiet, safe_terminal, sentences, warn
+from holdfast.workloads.ground.errors import format_value
+from holdfast.workloads.ground.release import VERSION
+from holdfast.workloads.ground.trust import trust
 
 __all__ = ["COMMANDS", "command_parser", "main"]
 
@@ -196,12 +196,12 @@ class _Parser(argparse.ArgumentParser):
 
 def _module(command: str) -> Any:
     """Import the module of a command."""
-    return import_module(f"experiments.commands.{command.replace('-', '_')}")
+    return import_module(f"holdfast.experiments.commands.{command.replace('-', '_')}")
 
 
 def _add_options(parser: argparse.ArgumentParser, module: Any) -> None:
     """Add the options of a command, and its subcommands if it has any."""
-    from experiments.option_parser import add_options
+    from holdfast.experiments.option_parser import add_options
 
     parser.add_argument("--help-all", action=_HelpAll, help="explain all options and exit")
     if hasattr(module, "USAGE"):
@@ -223,7 +223,7 @@ def _add_options(parser: argparse.ArgumentParser, module: Any) -> None:
 
 def _reading_defaults(parsed: argparse.Namespace) -> Mapping[str, str]:
     """Defaults that an interpretation of the hybrid paper sets for the options of a command."""
-    from experiments.paper_readings import find_reading, option_defaults
+    from holdfast.experiments.paper_readings import find_reading, option_defaults
 
     found = option_defaults(find_reading(str(parsed.reading)))
     return {name: value for name, value in found.items() if hasattr(parsed, name)}
@@ -367,7 +367,7 @@ class _Call:
         if self._parsed.command is None:
             parser.print_help()
             return 0
-        from experiments.option_parser import bare_times, read_arguments
+        from holdfast.experiments.option_parser import bare_times, read_arguments
 
         self._module = module.subcommand(self._parsed.subcommand) if subcommands else module
         with sentences(self.name), quiet(self._parsed.quiet), trust(getattr(self._parsed, "trust", False)):

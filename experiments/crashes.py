@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from experiments.terminal import complain, escape
-from workloads.ground.errors import error_sentence, is_foreign
+from holdfast.experiments.terminal import complain, escape
+from holdfast.workloads.ground.errors import error_sentence, is_foreign
 
 __all__ = ["DEFECT", "REFUSED", "refuse", "report"]
 

@@ -1,4 +1,5 @@
-"""Command-line parser built from the dataclasses that declare the parameters (``workloads.ground.parameters``).
+"""Command-line parser built from the dataclasses that declare the parameters
+(``holdfast.workloads.ground.parameters``).
 
 argparse converts each word by the type of its field; the values are then assembled into the dataclasses of a command.
 """
@@ -11,10 +12,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from pkgutil import resolve_name
 from typing import Any, TypeVar, get_origin, get_type_hints
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import decimal
-from workloads.ground.parameters import Declared, Parameter, declared_parameters, read_choice, type_parts
-from workloads.ground.units import parse_duration
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.ground.parameters import Declared, Parameter, declared_parameters, read_choice, type_parts
+from holdfast.workloads.ground.units import parse_duration
 
 __all__ = ["Reader", "Word", "add_options", "bare_times", "read_arguments"]
 
@@ -67,7 +68,7 @@ class Reader:
                 if not item.checked:
                     return value
             if item.checked:
-                from workloads.hybrid.parameters import option_value
+                from holdfast.workloads.hybrid.parameters import option_value
 
                 return option_value(item.owner, item.name, text)
             return read_choice(item.choices, text) if item.choices else text

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
 __all__ = [
     "FACTORS",
@@ -45,7 +45,7 @@ class Factor:
     assignment, options
         Settings of the alternative.
     preset
-        Preset of the generated years for the alternative (:data:`workloads.theta.presets.PRESETS`).
+        Preset of the generated years for the alternative (:data:`holdfast.workloads.theta.presets.PRESETS`).
     parameter
         Parameter of the arrival strategies.
     arrivals

@@ -15,8 +15,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
 
 __all__ = [
     "Interval",

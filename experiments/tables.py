@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.terminal import escape
-from workloads.ground.columns import Quantity
-from workloads.ground.errors import TraceError
-from workloads.ground.files import atomic_open, read_text
-from workloads.ground.wording import in_unit
+from holdfast.experiments.terminal import escape
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.files import atomic_open, read_text
+from holdfast.workloads.ground.wording import in_unit
 
 __all__ = [
     "cell_text",
@@ -112,7 +112,7 @@ def write_csv(
     columns
         Header of the file.
     follow
-        Whether a file that is a link stays one, as in :func:`workloads.ground.files.atomic_open`.
+        Whether a file that is a link stays one, as in :func:`holdfast.workloads.ground.files.atomic_open`.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 Input decides what commands print: names of users and jobs, header lines, labels. :func:`safe_terminal` is the single
 place that prevents it from controlling the terminal. A table cell is escaped before it is aligned
-(:func:`experiments.tables.render`), so that a line break in a name does not break the table.
+(:func:`holdfast.experiments.tables.render`), so that a line break in a name does not break the table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, Literal, TextIO
 
-from workloads.ground.errors import FormatWarning, MachineCodeWarning
+from holdfast.workloads.ground.errors import FormatWarning, MachineCodeWarning
 
 __all__ = [
     "SafeStream",

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -20,150 +19,149 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-    import experiments.figures as figures
-    import experiments.learning as gym
-    import workloads.distributions as distributions
-    from experiments.exports import export_result as export
-    from experiments.forecast.advice import Advice as Advice
-    from experiments.forecast.advice import advise as advise
-    from experiments.forecast.forecasts import forecast as forecast
-    from experiments.forecast.history import read_history as read_history
-    from experiments.forecast.machine_state import MachineState as MachineState
-    from experiments.forecast.machine_state import state_at as state_at
-    from experiments.forecast.seen_job import SeenJob as SeenJob
-    from experiments.forecast.sources import result_trace as as_log
-    from experiments.gantt.page import write_gantt as write_gantt
-    from experiments.paper_readings import READINGS as READINGS
-    from experiments.paper_readings import Reading as Reading
-    from experiments.paper_readings import find_reading as reading
-    from experiments.recordings.archive import read_recording as read_result
-    from experiments.recordings.paired_comparison import Gains
-    from experiments.recordings.streamed_replay import stream_log as stream
-    from experiments.recordings.time_windows import Window as Window
-    from experiments.stories.story import Stories as Stories
-    from experiments.stories.story import explain as explain
-    from experiments.sweeps import SweepResult
-    from experiments.timelines.phases import use_of_time as use_of_time
-    from experiments.whatif.answer import WhatIf as WhatIf
-    from experiments.whatif.question import whatif as whatif
-    from policies.arrival import ARRIVALS as ARRIVALS
-    from policies.backfilling import BACKFILLING as BACKFILLING
-    from policies.notice import NOTICES as NOTICES
-    from policies.order import ORDERS as ORDERS
-    from policies.order import Order as Order
-    from policies.planning.costs import CostModel as CostModel
-    from policies.planning.memory_execution import execute as execute
-    from policies.planning.plan import ReservationPlan as ReservationPlan
-    from policies.planning.plan_book import Planner as Planner
-    from policies.planning.strategies import STRATEGIES as STRATEGIES
-    from policies.planning.waits.fitting import fit_waits as fit_waits
-    from simulator import Options as Options
-    from simulator import Result as Result
-    from simulator.conformance import check_policy as check_policy
-    from workloads.distributions import Distribution as Distribution
-    from workloads.ground.errors import HoldfastError as HoldfastError
-    from workloads.ground.errors import InputError as InputError
-    from workloads.ground.trust import trust as trust
-    from workloads.hybrid.assignment import as_rigid as as_rigid
-    from workloads.hybrid.assignment import assign as prepare
-    from workloads.hybrid.checkpointing import checkpoint_cost as checkpoint_cost
-    from workloads.hybrid.checkpointing import checkpoint_interval as checkpoint_interval
-    from workloads.logs.one_pool import caveats as caveats
-    from workloads.logs.readers import read_trace as read_trace
-    from workloads.logs.swf import write_swf as write_swf
-    from workloads.logs.trace import Trace as Trace
-    from workloads.machines.machine import Machine as Machine
-    from workloads.machines.machine_file import make_machine as make_machine
-    from workloads.machines.machine_file import read_machine as read_machine
-    from workloads.machines.machine_file import write_machine as write_machine
-    from workloads.machines.request import ResourceRequest as ResourceRequest
-    from workloads.outages.failures import FailureRate as FailureRate
-    from workloads.outages.outage import Outage as Outage
-    from workloads.requests.log_requests import LogRequests as LogRequests
-    from workloads.requests.log_requests import read_requests as read_requests
-    from workloads.table.job import Job as Job
-    from workloads.table.job import JobType as JobType
-    from workloads.table.job_table import JobTable as JobTable
-    from workloads.table.job_table import read_job_table as read_job_table
-    from workloads.table.job_table import write_job_table as write_job_table
+    import holdfast.experiments.figures as figures
+    import holdfast.experiments.learning as gym
+    import holdfast.workloads.distributions as distributions
+    from holdfast.experiments.exports import export_result as export
+    from holdfast.experiments.forecast.advice import Advice as Advice
+    from holdfast.experiments.forecast.advice import advise as advise
+    from holdfast.experiments.forecast.forecasts import forecast as forecast
+    from holdfast.experiments.forecast.history import read_history as read_history
+    from holdfast.experiments.forecast.machine_state import MachineState as MachineState
+    from holdfast.experiments.forecast.machine_state import state_at as state_at
+    from holdfast.experiments.forecast.seen_job import SeenJob as SeenJob
+    from holdfast.experiments.forecast.sources import result_trace as as_log
+    from holdfast.experiments.gantt.page import write_gantt as write_gantt
+    from holdfast.experiments.paper_readings import READINGS as READINGS
+    from holdfast.experiments.paper_readings import Reading as Reading
+    from holdfast.experiments.paper_readings import find_reading as reading
+    from holdfast.experiments.recordings.archive import read_recording as read_result
+    from holdfast.experiments.recordings.paired_comparison import Gains
+    from holdfast.experiments.recordings.streamed_replay import stream_log as stream
+    from holdfast.experiments.recordings.time_windows import Window as Window
+    from holdfast.experiments.stories.story import Stories as Stories
+    from holdfast.experiments.stories.story import explain as explain
+    from holdfast.experiments.sweeps import SweepResult
+    from holdfast.experiments.timelines.phases import use_of_time as use_of_time
+    from holdfast.experiments.whatif.answer import WhatIf as WhatIf
+    from holdfast.experiments.whatif.question import whatif as whatif
+    from holdfast.policies.arrival import ARRIVALS as ARRIVALS
+    from holdfast.policies.backfilling import BACKFILLING as BACKFILLING
+    from holdfast.policies.notice import NOTICES as NOTICES
+    from holdfast.policies.order import ORDERS as ORDERS
+    from holdfast.policies.order import Order as Order
+    from holdfast.policies.planning.costs import CostModel as CostModel
+    from holdfast.policies.planning.memory_execution import execute as execute
+    from holdfast.policies.planning.plan import ReservationPlan as ReservationPlan
+    from holdfast.policies.planning.plan_book import Planner as Planner
+    from holdfast.policies.planning.strategies import STRATEGIES as STRATEGIES
+    from holdfast.policies.planning.waits.fitting import fit_waits as fit_waits
+    from holdfast.simulator import Options as Options
+    from holdfast.simulator import Result as Result
+    from holdfast.simulator.conformance import check_policy as check_policy
+    from holdfast.workloads.distributions import Distribution as Distribution
+    from holdfast.workloads.ground.errors import HoldfastError as HoldfastError
+    from holdfast.workloads.ground.errors import InputError as InputError
+    from holdfast.workloads.ground.trust import trust as trust
+    from holdfast.workloads.hybrid.assignment import as_rigid as as_rigid
+    from holdfast.workloads.hybrid.assignment import assign as prepare
+    from holdfast.workloads.hybrid.checkpointing import checkpoint_cost as checkpoint_cost
+    from holdfast.workloads.hybrid.checkpointing import checkpoint_interval as checkpoint_interval
+    from holdfast.workloads.logs.one_pool import caveats as caveats
+    from holdfast.workloads.logs.readers import read_trace as read_trace
+    from holdfast.workloads.logs.swf import write_swf as write_swf
+    from holdfast.workloads.logs.trace import Trace as Trace
+    from holdfast.workloads.machines.machine import Machine as Machine
+    from holdfast.workloads.machines.machine_file import make_machine as make_machine
+    from holdfast.workloads.machines.machine_file import read_machine as read_machine
+    from holdfast.workloads.machines.machine_file import write_machine as write_machine
+    from holdfast.workloads.machines.request import ResourceRequest as ResourceRequest
+    from holdfast.workloads.outages.failures import FailureRate as FailureRate
+    from holdfast.workloads.outages.outage import Outage as Outage
+    from holdfast.workloads.requests.log_requests import LogRequests as LogRequests
+    from holdfast.workloads.requests.log_requests import read_requests as read_requests
+    from holdfast.workloads.table.job import Job as Job
+    from holdfast.workloads.table.job import JobType as JobType
+    from holdfast.workloads.table.job_table import JobTable as JobTable
+    from holdfast.workloads.table.job_table import read_job_table as read_job_table
+    from holdfast.workloads.table.job_table import write_job_table as write_job_table
 
 #: Packages that must be installed next to this one.
-_PACKAGES = ("workloads", "policies", "simulator", "experiments")
 
 #: Names that are imported on first use: ``module:name``, or a module alone.
 _LAZY = {
     # workloads
-    "read_trace": "workloads.logs.readers:read_trace",
-    "caveats": "workloads.logs.one_pool:caveats",
-    "write_swf": "workloads.logs.swf:write_swf",
-    "Trace": "workloads.logs.trace:Trace",
-    "prepare": "workloads.hybrid.assignment:assign",
-    "as_rigid": "workloads.hybrid.assignment:as_rigid",
-    "checkpoint_cost": "workloads.hybrid.checkpointing:checkpoint_cost",
-    "checkpoint_interval": "workloads.hybrid.checkpointing:checkpoint_interval",
-    "Job": "workloads.table.job:Job",
-    "JobType": "workloads.table.job:JobType",
-    "JobTable": "workloads.table.job_table:JobTable",
-    "read_job_table": "workloads.table.job_table:read_job_table",
-    "write_job_table": "workloads.table.job_table:write_job_table",
-    "Machine": "workloads.machines.machine:Machine",
-    "make_machine": "workloads.machines.machine_file:make_machine",
-    "read_machine": "workloads.machines.machine_file:read_machine",
-    "write_machine": "workloads.machines.machine_file:write_machine",
-    "ResourceRequest": "workloads.machines.request:ResourceRequest",
-    "LogRequests": "workloads.requests.log_requests:LogRequests",
-    "read_requests": "workloads.requests.log_requests:read_requests",
-    "Outage": "workloads.outages.outage:Outage",
-    "FailureRate": "workloads.outages.failures:FailureRate",
+    "read_trace": "holdfast.workloads.logs.readers:read_trace",
+    "caveats": "holdfast.workloads.logs.one_pool:caveats",
+    "write_swf": "holdfast.workloads.logs.swf:write_swf",
+    "Trace": "holdfast.workloads.logs.trace:Trace",
+    "prepare": "holdfast.workloads.hybrid.assignment:assign",
+    "as_rigid": "holdfast.workloads.hybrid.assignment:as_rigid",
+    "checkpoint_cost": "holdfast.workloads.hybrid.checkpointing:checkpoint_cost",
+    "checkpoint_interval": "holdfast.workloads.hybrid.checkpointing:checkpoint_interval",
+    "Job": "holdfast.workloads.table.job:Job",
+    "JobType": "holdfast.workloads.table.job:JobType",
+    "JobTable": "holdfast.workloads.table.job_table:JobTable",
+    "read_job_table": "holdfast.workloads.table.job_table:read_job_table",
+    "write_job_table": "holdfast.workloads.table.job_table:write_job_table",
+    "Machine": "holdfast.workloads.machines.machine:Machine",
+    "make_machine": "holdfast.workloads.machines.machine_file:make_machine",
+    "read_machine": "holdfast.workloads.machines.machine_file:read_machine",
+    "write_machine": "holdfast.workloads.machines.machine_file:write_machine",
+    "ResourceRequest": "holdfast.workloads.machines.request:ResourceRequest",
+    "LogRequests": "holdfast.workloads.requests.log_requests:LogRequests",
+    "read_requests": "holdfast.workloads.requests.log_requests:read_requests",
+    "Outage": "holdfast.workloads.outages.outage:Outage",
+    "FailureRate": "holdfast.workloads.outages.failures:FailureRate",
     # simulation
-    "READINGS": "experiments.paper_readings:READINGS",
-    "Reading": "experiments.paper_readings:Reading",
-    "reading": "experiments.paper_readings:find_reading",
+    "READINGS": "holdfast.experiments.paper_readings:READINGS",
+    "Reading": "holdfast.experiments.paper_readings:Reading",
+    "reading": "holdfast.experiments.paper_readings:find_reading",
     "Options": "simulator:Options",
     "Result": "simulator:Result",
-    "stream": "experiments.recordings.streamed_replay:stream_log",
-    "read_result": "experiments.recordings.archive:read_recording",
-    "explain": "experiments.stories.story:explain",
-    "Stories": "experiments.stories.story:Stories",
-    "use_of_time": "experiments.timelines.phases:use_of_time",
-    "export": "experiments.exports:export_result",
-    "write_gantt": "experiments.gantt.page:write_gantt",
-    "Window": "experiments.recordings.time_windows:Window",
-    "figures": "experiments.figures",
-    "whatif": "experiments.whatif.question:whatif",
-    "WhatIf": "experiments.whatif.answer:WhatIf",
+    "stream": "holdfast.experiments.recordings.streamed_replay:stream_log",
+    "read_result": "holdfast.experiments.recordings.archive:read_recording",
+    "explain": "holdfast.experiments.stories.story:explain",
+    "Stories": "holdfast.experiments.stories.story:Stories",
+    "use_of_time": "holdfast.experiments.timelines.phases:use_of_time",
+    "export": "holdfast.experiments.exports:export_result",
+    "write_gantt": "holdfast.experiments.gantt.page:write_gantt",
+    "Window": "holdfast.experiments.recordings.time_windows:Window",
+    "figures": "holdfast.experiments.figures",
+    "whatif": "holdfast.experiments.whatif.question:whatif",
+    "WhatIf": "holdfast.experiments.whatif.answer:WhatIf",
     # policies
-    "ORDERS": "policies.order:ORDERS",
-    "Order": "policies.order:Order",
-    "BACKFILLING": "policies.backfilling:BACKFILLING",
-    "NOTICES": "policies.notice:NOTICES",
-    "ARRIVALS": "policies.arrival:ARRIVALS",
-    "STRATEGIES": "policies.planning.strategies:STRATEGIES",
-    "check_policy": "simulator.conformance:check_policy",
+    "ORDERS": "holdfast.policies.order:ORDERS",
+    "Order": "holdfast.policies.order:Order",
+    "BACKFILLING": "holdfast.policies.backfilling:BACKFILLING",
+    "NOTICES": "holdfast.policies.notice:NOTICES",
+    "ARRIVALS": "holdfast.policies.arrival:ARRIVALS",
+    "STRATEGIES": "holdfast.policies.planning.strategies:STRATEGIES",
+    "check_policy": "holdfast.simulator.conformance:check_policy",
     # planning
-    "distributions": "workloads.distributions",
-    "Distribution": "workloads.distributions:Distribution",
-    "CostModel": "policies.planning.costs:CostModel",
-    "ReservationPlan": "policies.planning.plan:ReservationPlan",
-    "Planner": "policies.planning.plan_book:Planner",
-    "execute": "policies.planning.memory_execution:execute",
-    "fit_waits": "policies.planning.waits.fitting:fit_waits",
+    "distributions": "holdfast.workloads.distributions",
+    "Distribution": "holdfast.workloads.distributions:Distribution",
+    "CostModel": "holdfast.policies.planning.costs:CostModel",
+    "ReservationPlan": "holdfast.policies.planning.plan:ReservationPlan",
+    "Planner": "holdfast.policies.planning.plan_book:Planner",
+    "execute": "holdfast.policies.planning.memory_execution:execute",
+    "fit_waits": "holdfast.policies.planning.waits.fitting:fit_waits",
     # forecasts
-    "as_log": "experiments.forecast.sources:result_trace",
-    "MachineState": "experiments.forecast.machine_state:MachineState",
-    "SeenJob": "experiments.forecast.seen_job:SeenJob",
-    "state_at": "experiments.forecast.machine_state:state_at",
-    "read_history": "experiments.forecast.history:read_history",
-    "forecast": "experiments.forecast.forecasts:forecast",
-    "advise": "experiments.forecast.advice:advise",
-    "Advice": "experiments.forecast.advice:Advice",
+    "as_log": "holdfast.experiments.forecast.sources:result_trace",
+    "MachineState": "holdfast.experiments.forecast.machine_state:MachineState",
+    "SeenJob": "holdfast.experiments.forecast.seen_job:SeenJob",
+    "state_at": "holdfast.experiments.forecast.machine_state:state_at",
+    "read_history": "holdfast.experiments.forecast.history:read_history",
+    "forecast": "holdfast.experiments.forecast.forecasts:forecast",
+    "advise": "holdfast.experiments.forecast.advice:advise",
+    "Advice": "holdfast.experiments.forecast.advice:Advice",
     # learning
-    "gym": "experiments.learning",
+    "gym": "holdfast.experiments.learning",
     # files
-    "trust": "workloads.ground.trust:trust",
+    "trust": "holdfast.workloads.ground.trust:trust",
     # errors
-    "HoldfastError": "workloads.ground.errors:HoldfastError",
-    "InputError": "workloads.ground.errors:InputError",
+    "HoldfastError": "holdfast.workloads.ground.errors:HoldfastError",
+    "InputError": "holdfast.workloads.ground.errors:InputError",
 }
 
 __all__ = [
@@ -241,32 +239,6 @@ __all__ = [
 ]
 
 
-def _fault() -> str | None:
-    """Return an error if packages of the same names precede ours on the path; None if there are none.
-
-    Common names such as ``simulator`` may belong to the user's own project.
-    """
-    here = Path(__file__).resolve().parent.parent
-    for name in _PACKAGES:
-        loaded = sys.modules.get(name)
-        spec = find_spec(name) if loaded is None else loaded.__spec__
-        places = [spec.origin] if spec and spec.origin else list((spec and spec.submodule_search_locations) or ())
-        found = Path(str(places[0])).resolve() if places else None
-        if found != here / name / "__init__.py":
-            other = "none" if found is None else f"{found.parent if found.name == '__init__.py' else found} first"
-            return (
-                f"Holdfast needs its own package {name!r} in {here}, and Python finds {other}: "
-                "rename that one, or start Python elsewhere"
-            )
-    return None
-
-
-_FAULT = _fault()
-# The command reports it without a traceback.
-if _FAULT and not _IS_COMMAND:
-    raise ImportError(_FAULT)
-
-
 if not TYPE_CHECKING:  # otherwise type checkers would accept every name, with any type
 
     def __getattr__(name: str) -> Any:
@@ -291,9 +263,10 @@ def generate(*, jobs: int | None = None, seed: int = 0, preset: str = "default",
     seed
         Seed of all random choices, >= 0.
     preset
-        Calibrated parameters, by a name of :data:`workloads.theta.presets.PRESETS`, or several joined by ``+``.
+        Calibrated parameters, by a name of :data:`holdfast.workloads.theta.presets.PRESETS`, or several joined by
+        ``+``.
     **parameters
-        Other fields of :class:`workloads.theta.year.ThetaYear`, such as ``nodes``.
+        Other fields of :class:`holdfast.workloads.theta.year.ThetaYear`, such as ``nodes``.
 
     Returns
     -------
@@ -307,10 +280,10 @@ def generate(*, jobs: int | None = None, seed: int = 0, preset: str = "default",
     """
     from dataclasses import replace
 
-    from workloads.ground.errors import UnknownNameError
-    from workloads.theta.generator import generate as generated
-    from workloads.theta.presets import preset_year
-    from workloads.theta.year import ThetaYear
+    from holdfast.workloads.ground.errors import UnknownNameError
+    from holdfast.workloads.theta.generator import generate as generated
+    from holdfast.workloads.theta.presets import preset_year
+    from holdfast.workloads.theta.year import ThetaYear
 
     given = parameters if jobs is None else {"jobs": jobs, **parameters}
     strange = sorted(set(given) - set(ThetaYear.__dataclass_fields__))
@@ -354,7 +327,7 @@ def simulate(
         Rule for choosing nodes of this machine: ``pack``, ``spread`` or ``slurm``.
     **options
         ``order``, ``backfilling``, ``tenants``, ``expansion``, ``warning``, ``outages``, ``failures``, ``planner``,
-        ``events`` and all other options of :func:`simulator.simulation.simulate`.
+        ``events`` and all other options of :func:`holdfast.simulator.simulation.simulate`.
 
     Returns
     -------
@@ -377,16 +350,16 @@ def simulate(
     0       1    0.0  4800.0            1
     1       2  600.0  1200.0            0
     """
-    from simulator import simulate as simulated
-    from workloads.ground.errors import InputError, ParameterError
-    from workloads.hybrid.assignment import as_rigid
-    from workloads.logs.trace import Trace
-    from workloads.table.job_table import JobTable
+    from holdfast.simulator import simulate as simulated
+    from holdfast.workloads.ground.errors import InputError, ParameterError
+    from holdfast.workloads.hybrid.assignment import as_rigid
+    from holdfast.workloads.logs.trace import Trace
+    from holdfast.workloads.table.job_table import JobTable
 
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(workload, pandas.DataFrame):
-        from simulator.results.schema import STUDIED_JOBS
-        from workloads.table.data_frames import jobs_of_frame
+        from holdfast.simulator.results.schema import STUDIED_JOBS
+        from holdfast.workloads.table.data_frames import jobs_of_frame
 
         workload = jobs_of_frame(workload, ignored=STUDIED_JOBS.names)
     jobs: Any
@@ -405,7 +378,7 @@ def simulate(
     if nodes is None:
         message = "give nodes: this workload does not record the size of its machine"
         if isinstance(workload, Trace):
-            from workloads.logs.machine_size import with_assumed_size
+            from holdfast.workloads.logs.machine_size import with_assumed_size
 
             assumed = with_assumed_size(workload)
             message += f" (its jobs held {assumed.nodes:,} {assumed.unit})" if assumed.nodes else ""
@@ -417,14 +390,14 @@ def _simulate_on_machine(
     workload: Any, machine: Machine, requests: Sequence[ResourceRequest] | None, placement: str, **options: Any
 ) -> Result:
     """Simulate a workload on a machine with partitions."""
-    from simulator import simulate as simulated
-    from workloads.ground.errors import InputError, ParameterError
-    from workloads.hybrid.assignment import as_rigid
-    from workloads.logs.trace import Trace
-    from workloads.machines.machine_workload import machine_size
-    from workloads.requests.fitted_trace import fit_jobs_to_machine, fit_log_to_machine
-    from workloads.requests.log_requests import LogRequests
-    from workloads.table.job_table import JobTable
+    from holdfast.simulator import simulate as simulated
+    from holdfast.workloads.ground.errors import InputError, ParameterError
+    from holdfast.workloads.hybrid.assignment import as_rigid
+    from holdfast.workloads.logs.trace import Trace
+    from holdfast.workloads.machines.machine_workload import machine_size
+    from holdfast.workloads.requests.fitted_trace import fit_jobs_to_machine, fit_log_to_machine
+    from holdfast.workloads.requests.log_requests import LogRequests
+    from holdfast.workloads.table.job_table import JobTable
 
     jobs: Any
     if isinstance(workload, LogRequests):
@@ -482,9 +455,9 @@ def simulate_each(
     from dataclasses import fields, replace
     from itertools import product
 
-    from experiments.recordings.variants import in_label_order, make_label
-    from simulator.options import Options
-    from workloads.ground.errors import InputError, ParameterError
+    from holdfast.experiments.recordings.variants import in_label_order, make_label
+    from holdfast.simulator.options import Options
+    from holdfast.workloads.ground.errors import InputError, ParameterError
 
     given = {**options, "nodes": nodes, "mechanism": mechanism}
     listed = {"nodes", "mechanism", "placement", *(item.name for item in fields(Options))}
@@ -532,8 +505,8 @@ def compare(
     -------
     pandas.DataFrame or Gains
         One row per result and one column per metric; for two results, a
-        :class:`~experiments.recordings.paired_comparison.Gains`: paired differences, second minus first, with 95 %
-        intervals, and the groups that gain and lose (``print``, ``.frame``, ``figures.plot_gains``).
+        :class:`~holdfast.experiments.recordings.paired_comparison.Gains`: paired differences, second minus first, with
+        95 % intervals, and the groups that gain and lose (``print``, ``.frame``, ``figures.plot_gains``).
 
     Raises
     ------
@@ -552,11 +525,11 @@ def compare(
     """
     import pandas as pd
 
-    from simulator.results.result import Result
-    from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+    from holdfast.simulator.results.result import Result
+    from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
     if isinstance(results, Result):
-        from experiments.recordings.paired_comparison import gains
+        from holdfast.experiments.recordings.paired_comparison import gains
 
         if len(others) != 1 or not isinstance(others[0], Result):
             raise InputError("give two results to compare job by job, or several as a list or a dict")
@@ -613,8 +586,8 @@ def sweep(
     InputError
         If a key or a value is not legal.
     """
-    from experiments.sweeps import make_sweep, read_sweep, run_sweep
-    from workloads.ground.errors import InputError
+    from holdfast.experiments.sweeps import make_sweep, read_sweep, run_sweep
+    from holdfast.workloads.ground.errors import InputError
 
     if configuration is not None and tables:
         raise InputError(f"give either a configuration file or its tables ({', '.join(sorted(tables))}), not both")
@@ -669,9 +642,9 @@ def plan(
     >>> hf.plan([1.0, 1.0, 1.0, 9.0], checkpoint=0.1, restart=0.1).length
     array([1.1, 8.1])
     """
-    from policies.planning.costs import CostModel
-    from policies.planning.planner import refuse_checkpoints, strategy_without_checkpoints
-    from policies.planning.strategies import STRATEGIES
+    from holdfast.policies.planning.costs import CostModel
+    from holdfast.policies.planning.planner import refuse_checkpoints, strategy_without_checkpoints
+    from holdfast.policies.planning.strategies import STRATEGIES
 
     costs = CostModel(alpha=alpha, beta=beta, gamma=gamma, checkpoint=checkpoint or 0.0, restart=restart)
     name = strategy_without_checkpoints(strategy) if checkpoint is None else strategy
@@ -713,8 +686,8 @@ def fit(
     """
     import numpy as np
 
-    from policies.planning.costs import CostModel
-    from policies.planning.planner import fit_runs, strategy_without_checkpoints
+    from holdfast.policies.planning.costs import CostModel
+    from holdfast.policies.planning.planner import fit_runs, strategy_without_checkpoints
 
     costs = CostModel(checkpoint=checkpoint or 0.0, restart=restart)
     strategy = "optimal" if checkpoint is not None else strategy_without_checkpoints("optimal")
@@ -723,12 +696,9 @@ def fit(
 
 def main() -> int:
     """Run the command line ``holdfast``; returns its exit status."""
-    if _FAULT:
-        print(f"holdfast: {_FAULT}", file=sys.stderr)
-        return 2
     _open_streams()
     try:
-        from experiments.cli import main as command_line
+        from holdfast.experiments.cli import main as command_line
     except Exception as error:  # an incomplete installation, no memory
         print(f"holdfast: cannot start: {type(error).__name__}: {error}", file=sys.stderr)
         return 2

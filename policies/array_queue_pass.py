@@ -1,4 +1,5 @@
-"""Compiled planning passes for long queues: the plan of :func:`policies.reservation_depth.plan_queue` as machine code.
+"""Compiled planning passes for long queues: the plan of :func:`holdfast.policies.reservation_depth.plan_queue` as
+machine code.
 
 Each pass makes a new plan. Keeping a plan while everything happens as planned is not faster in general: a replay of
 KTH-SP2 under conservative backfilling takes 2.0 s of processor time with new plans and 2.3 s with kept ones. Only
@@ -14,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.kernels.compiled_or_plain import compiled_loop
-from policies.kernels.plan_pass import BOUNDS, PassRule, Plan, Releases, WaitingJobs, plan_pass
-from policies.list_queue import as_queue
-from policies.port import TOLERANCE, Promise, Start, SystemView, WaitingQueue
-from policies.reservation_depth import Outlook, in_order, plan_queue, releases_beside
-from policies.shadow_time import NEVER
+from holdfast.policies.kernels.compiled_or_plain import compiled_loop
+from holdfast.policies.kernels.plan_pass import BOUNDS, PassRule, Plan, Releases, WaitingJobs, plan_pass
+from holdfast.policies.list_queue import as_queue
+from holdfast.policies.port import TOLERANCE, Promise, Start, SystemView, WaitingQueue
+from holdfast.policies.reservation_depth import Outlook, in_order, plan_queue, releases_beside
+from holdfast.policies.shadow_time import NEVER
 
 __all__ = ["ManyJobs"]
 

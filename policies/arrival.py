@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from policies.knapsack import Item, cheapest_cover
-from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.registry import Registry, check_function
-from workloads.table.job import MALLEABLE, ON_DEMAND
+from holdfast.policies.knapsack import Item, cheapest_cover
+from holdfast.policies.port import Preempt, Request, RunningJob, Shrink, SystemView
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.registry import Registry, check_function
+from holdfast.workloads.table.job import MALLEABLE, ON_DEMAND
 
 __all__ = [
     "ARRIVALS",
@@ -254,6 +254,6 @@ ARRIVALS.add("SKNAPSACK", LeastLossAtArrival(shrink=True), "shrink and preempt w
 ARRIVALS.add("WAIT", WaitAtArrival(), "preempt nothing: wait for free nodes at the front of the queue")
 ARRIVALS.alias(
     "learned",
-    "policies.learned_arrival:LearnedAtArrival",
+    "holdfast.policies.learned_arrival:LearnedAtArrival",
     "the strategy that a network scores highest: learned model=FILE.npz",
 )

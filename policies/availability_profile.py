@@ -9,15 +9,15 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
-from policies.kernels.timeline import earliest, room
-from policies.port import TOLERANCE, WaitingJob, Window
-from policies.shadow_time import NEVER
+from holdfast.policies.kernels.timeline import earliest, room
+from holdfast.policies.port import TOLERANCE, WaitingJob, Window
+from holdfast.policies.shadow_time import NEVER
 
 __all__ = ["Profile"]
 
 
 class Profile:
-    """A step function of free nodes over time: the profile of :mod:`policies.kernels.timeline`, in lists.
+    """A step function of free nodes over time: the profile of :mod:`holdfast.policies.kernels.timeline`, in lists.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class Profile:
     Notes
     -----
     The lists are plain, because a profile has some hundred steps and most searches visit too few of them for numpy to
-    be faster. Reserved nodes and windows are taken :data:`~policies.port.TOLERANCE` after their start, so that nodes
-    released within this time count as available.
+    be faster. Reserved nodes and windows are taken :data:`~holdfast.policies.port.TOLERANCE` after their start, so that
+    nodes released within this time count as available.
     """
 
     __slots__ = ("_bounds", "levels", "times")
@@ -81,7 +81,7 @@ class Profile:
         return self._largest(job, size, 0, by_runtime=by_runtime)
 
     def earliest(self, nodes: int, length: int) -> int:
-        """The first time with ``nodes`` free for ``length``; :data:`~policies.shadow_time.NEVER` if there is none."""
+        """The first time with ``nodes`` free for ``length``, or :data:`~holdfast.policies.shadow_time.NEVER`."""
         times = self.times
         place = 0
         longest, found = self._bounds.get(nodes, (NEVER, 0))

@@ -9,24 +9,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
-from policies.array_queue_pass import ManyJobs
-from policies.list_queue import as_queue
-from policies.port import TOLERANCE, Promise, Start, SystemView
-from policies.reservation_depth import Outlook, in_order, plan_queue
-from policies.shadow_time import NEVER, find_shadow
-from policies.slurm_backfill import SlurmBackfill
-from workloads.ground.errors import ParameterError
-from workloads.ground.ranges import Range, legal
-from workloads.ground.registry import Registry, function_adapter, plugin_parameters
-from workloads.ground.units import LARGEST_SIZE
+from holdfast.policies.array_queue_pass import ManyJobs
+from holdfast.policies.list_queue import as_queue
+from holdfast.policies.port import TOLERANCE, Promise, Start, SystemView
+from holdfast.policies.reservation_depth import Outlook, in_order, plan_queue
+from holdfast.policies.shadow_time import NEVER, find_shadow
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.ranges import Range, legal
+from holdfast.workloads.ground.registry import Registry, function_adapter, plugin_parameters
+from holdfast.workloads.ground.units import LARGEST_SIZE
 
 __all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "backfilling"]
 
 #: A scheduling pass: returns the jobs to start now, in order. A rule may also have a method ``promises(view)``, which
-#: returns the :class:`~policies.port.Promise` of each job that holds a reservation; scheduling does not need it. A
-#: method ``begin()`` returns the rule for one simulation, which may keep state between passes. If that rule has a
+#: returns the :class:`~holdfast.policies.port.Promise` of each job that holds a reservation; scheduling does not need
+#: it. A method ``begin()`` returns the rule for one simulation, which may keep state between passes. If that rule has a
 #: method ``inherit(places)``, it is called before the first pass with the nodes of the jobs that already run, and its
-#: mapping ``placements`` is kept with the result (:class:`policies.slurm_backfill.NamedMachine`).
+#: mapping ``placements`` is kept with the result (:class:`holdfast.policies.slurm_backfill.NamedMachine`).
 Backfilling = Callable[[SystemView], "list[Start]"]
 
 

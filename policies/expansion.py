@@ -15,13 +15,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from policies.arrival import even_shares
-from policies.availability_profile import Profile
-from policies.port import Expand, Promise, RunningJob, SystemView
-from policies.reservation_depth import availability_profile
-from workloads.ground.errors import ParameterError
-from workloads.ground.registry import Registry, function_adapter
-from workloads.table.job import MALLEABLE
+from holdfast.policies.arrival import even_shares
+from holdfast.policies.availability_profile import Profile
+from holdfast.policies.port import Expand, Promise, RunningJob, SystemView
+from holdfast.policies.reservation_depth import availability_profile
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.registry import Registry, function_adapter
+from holdfast.workloads.table.job import MALLEABLE
 
 __all__ = ["EXPANSIONS", "Expansion", "Grow"]
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policies.arrival import ARRIVALS, ArrivalStrategy, WaitAtArrival
-from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
-from policies.score_network import ScoringNetwork
-from workloads.ground.units import SECOND
-from workloads.table.job import MALLEABLE
+from holdfast.policies.arrival import ARRIVALS, ArrivalStrategy, WaitAtArrival
+from holdfast.policies.port import Preempt, Request, RunningJob, Shrink, SystemView
+from holdfast.policies.score_network import ScoringNetwork
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import MALLEABLE
 
 __all__ = ["CONSEQUENCES", "LearnedAtArrival", "consequences", "possible", "still_lacking"]
 

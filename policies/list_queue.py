@@ -1,8 +1,8 @@
 """The waiting queue as a plain list of jobs.
 
-A queue is the sequence of the waiting jobs in queue order, with the searches of :class:`policies.port.WaitingQueue`.
-While many jobs wait, the simulator keeps their sizes and walltimes in arrays and searches these instead; rules work
-with either.
+A queue is the sequence of the waiting jobs in queue order, with the searches of
+:class:`holdfast.policies.port.WaitingQueue`. While many jobs wait, the simulator keeps their sizes and walltimes in
+arrays and searches these instead; rules work with either.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, cast
 
-from policies.port import Candidates, WaitingJob, WaitingQueue
+from holdfast.policies.port import Candidates, WaitingJob, WaitingQueue
 
 __all__ = ["ListQueue", "Sizes", "as_queue"]
 
@@ -90,5 +90,5 @@ class _Rest:
 
 
 def as_queue(jobs: Sequence[WaitingJob]) -> WaitingQueue:
-    """Return a queue as a :class:`~policies.port.WaitingQueue`; plain sequences are wrapped."""
+    """Return a queue as a :class:`~holdfast.policies.port.WaitingQueue`; plain sequences are wrapped."""
     return cast(WaitingQueue, jobs if hasattr(jobs, "fitting") else ListQueue(jobs))

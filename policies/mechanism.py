@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from policies.arrival import ARRIVALS, ArrivalStrategy
-from policies.notice import NOTICES, NoticeStrategy
-from workloads.ground.errors import UnknownNameError
-from workloads.ground.registry import Registry
+from holdfast.policies.arrival import ARRIVALS, ArrivalStrategy
+from holdfast.policies.notice import NOTICES, NoticeStrategy
+from holdfast.workloads.ground.errors import UnknownNameError
+from holdfast.workloads.ground.registry import Registry
 
 __all__ = ["BASELINE", "MECHANISMS", "Mechanism", "parse_mechanism"]
 

@@ -3,15 +3,15 @@
 A window needs its nodes at each of its instants. A job may start if every window that its walltime reaches still gets
 its nodes, assuming that all running jobs use their full walltimes. Before a window, the machine thus drains by the
 nodes that the window needs. Backfilling takes windows into account in its profile
-(:mod:`policies.availability_profile`). The functions here are used outside scheduling passes: when jobs are backfilled
-on reserved nodes, and when borrowed nodes are returned.
+(:mod:`holdfast.policies.availability_profile`). The functions here are used outside scheduling passes: when jobs are
+backfilled on reserved nodes, and when borrowed nodes are returned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policies.port import TOLERANCE, SystemView, WaitingJob
+from holdfast.policies.port import TOLERANCE, SystemView, WaitingJob
 
 __all__ = ["largest_admitted_size", "spare"]
 

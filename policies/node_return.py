@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from policies.node_limits import largest_admitted_size, spare
-from policies.port import Expand, Loan, Start, SystemView
+from holdfast.policies.node_limits import largest_admitted_size, spare
+from holdfast.policies.port import Expand, Loan, Start, SystemView
 
 __all__ = ["Keep", "give_back"]
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from policies.knapsack import Item, cheapest_cover
-from policies.list_queue import as_queue
-from policies.port import TOLERANCE, Action, Expect, Hold, Preempt, Request, RunningJob, SystemView
-from workloads.ground.ranges import Range, legal
-from workloads.ground.registry import Registry, function_adapter
-from workloads.ground.units import SECOND
-from workloads.table.job import MALLEABLE, ON_DEMAND
+from holdfast.policies.knapsack import Item, cheapest_cover
+from holdfast.policies.list_queue import as_queue
+from holdfast.policies.port import TOLERANCE, Action, Expect, Hold, Preempt, Request, RunningJob, SystemView
+from holdfast.workloads.ground.ranges import Range, legal
+from holdfast.workloads.ground.registry import Registry, function_adapter
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import MALLEABLE, ON_DEMAND
 
 __all__ = ["NOTICES", "NoticeStrategy", "Weigh", "collect", "ignore", "plan"]
 
@@ -93,8 +93,8 @@ class Weigh:
     Without a reservation, waiting jobs take the nodes that become free, and preempting such a job at T loses at most
     its progress until then. While no job waits, nodes stay free and holding them costs nothing: both costs are 0. A
     reservation takes nodes of the first kind and, at any cost, collects those of the second kind until it is complete.
-    Among the other sources, the cheapest set of indivisible jobs is chosen exactly (:mod:`policies.knapsack`). The
-    strategy opens a reservation if that is cheaper, or equally cheap without a preemption at the arrival.
+    Among the other sources, the cheapest set of indivisible jobs is chosen exactly (:mod:`holdfast.policies.knapsack`).
+    The strategy opens a reservation if that is cheaper, or equally cheap without a preemption at the arrival.
 
     Attributes
     ----------

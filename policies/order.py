@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policies.kernels.queue_keys import Formula
-from policies.orders.fairshare import FairShare
-from policies.orders.learned import f1, f2, f3, f4
-from policies.orders.requests import fcfs, largest, largest_area, longest, shortest, smallest, smallest_area
-from policies.orders.utilities import Alcf, Wfp, unicep, unicep_formula, unicep_ranking
-from policies.port import Ranking, SystemView, WaitingJob
-from workloads.ground.errors import InputError
-from workloads.ground.registry import Registry, check_function
+from holdfast.policies.kernels.queue_keys import Formula
+from holdfast.policies.orders.fairshare import FairShare
+from holdfast.policies.orders.learned import f1, f2, f3, f4
+from holdfast.policies.orders.requests import fcfs, largest, largest_area, longest, shortest, smallest, smallest_area
+from holdfast.policies.orders.utilities import Alcf, Wfp, unicep, unicep_formula, unicep_ranking
+from holdfast.policies.port import Ranking, SystemView, WaitingJob
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.registry import Registry, check_function
 
 __all__ = ["ORDERS", "Order", "fcfs"]
 
@@ -47,8 +47,8 @@ class Order:
         Half-life [s] of past node-seconds in ``view.group_usage``; None: the order does not use them, and the simulator
         does not compute them. A plug-in with ``at`` and a false attribute ``needs_usage`` gets None here.
     ranking
-        Makes the :class:`~policies.port.Ranking` of a simulation, a vectorised form of the same order. None: the whole
-        queue is sorted by ``key``.
+        Makes the :class:`~holdfast.policies.port.Ranking` of a simulation, a vectorised form of the same order. None:
+        the whole queue is sorted by ``key``.
     formula
         ``formula(nodes, walltimes, machine)``: the same order for a compiled replay, from the sizes and walltimes
         [ticks] of all jobs and the size of the machine; None if it has none. Orders of Holdfast only.
@@ -106,10 +106,12 @@ ORDERS.add("f4", Order(f4, static=True), "F4: walltime x sqrt(nodes) + 530,000 x
 ORDERS.add("fairshare", FairShare, "the project that has used least; usage halves with time")
 ORDERS.add("alcf", Alcf, "the ALCF's score: wait^2 / walltime^3 x nodes / machine")
 ORDERS.alias(
-    "learned", "policies.orders.learned_score:Learned", "highest score of a network first: learned model=FILE.npz"
+    "learned",
+    "holdfast.policies.orders.learned_score:Learned",
+    "highest score of a network first: learned model=FILE.npz",
 )
 ORDERS.alias(
     "multifactor",
-    "policies.orders.multifactor:Multifactor",
+    "holdfast.policies.orders.multifactor:Multifactor",
     "Slurm's multifactor priority: weights of age, fairshare, size and qos",
 )

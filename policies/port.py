@@ -1,8 +1,8 @@
 """The interface between policies and the simulator: the view of the machine, and the actions that a policy may return.
 
-All times are ticks of the simulated clock (one second is :data:`workloads.ground.units.SECOND` ticks), all sizes are in
-nodes, all losses in node-ticks. A view is live and read-only: a policy must not keep the view or any part of it between
-calls.
+All times are ticks of the simulated clock (one second is :data:`holdfast.workloads.ground.units.SECOND` ticks), all
+sizes are in nodes, all losses in node-ticks. A view is live and read-only: a policy must not keep the view or any part
+of it between calls.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from workloads.table.job import JobType
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,7 +100,7 @@ class Candidates(Protocol):
 
 
 class WaitingQueue(Protocol):
-    """The waiting jobs in queue order, a sequence with the searches that a pass needs (:mod:`policies.list_queue`)."""
+    """The waiting jobs in queue order, with the searches that a pass needs (:mod:`holdfast.policies.list_queue`)."""
 
     @property
     def least(self) -> int:
@@ -257,7 +257,7 @@ class SystemView(Protocol):
     @property
     def queue(self) -> Sequence[WaitingJob]:
         """Waiting jobs in queue order; on-demand jobs that could not start come first. In a simulation it is a
-        :class:`WaitingQueue`; :func:`policies.list_queue.as_queue` makes one of any sequence."""
+        :class:`WaitingQueue`; :func:`holdfast.policies.list_queue.as_queue` makes one of any sequence."""
 
     @property
     def on_demand_waits(self) -> bool:
@@ -299,7 +299,7 @@ class Ranking(Protocol):
     """A vectorised queue order, which makes orders that change with time fast.
 
     Each simulation has its own instance, and uses it only while many jobs wait. Its keys must sort the jobs in the same
-    way as the keys of the order (:class:`policies.order.Order`), within the error given by ``slack``.
+    way as the keys of the order (:class:`holdfast.policies.order.Order`), within the error given by ``slack``.
     """
 
     @property

@@ -3,7 +3,7 @@
 The pass visits the jobs in queue order. Jobs start as long as enough nodes are free. The first job that does not fit,
 and the following ones up to the reservation depth, get reservations at the earliest time at which they can run to their
 walltimes without delaying earlier reservations. The other jobs start if they delay no reservation. Sources: see
-:mod:`policies.backfilling`.
+:mod:`holdfast.policies.backfilling`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from bisect import insort
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from policies.availability_profile import Profile
-from policies.list_queue import as_queue
-from policies.port import Promise, Start, SystemView, WaitingJob
-from policies.shadow_time import NEVER, arriving
-from workloads.table.job import ON_DEMAND
+from holdfast.policies.availability_profile import Profile
+from holdfast.policies.list_queue import as_queue
+from holdfast.policies.port import Promise, Start, SystemView, WaitingJob
+from holdfast.policies.shadow_time import NEVER, arriving
+from holdfast.workloads.table.job import ON_DEMAND
 
 __all__ = ["Outlook", "availability_profile", "in_order", "plan_queue", "releases_beside"]
 

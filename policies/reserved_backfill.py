@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from policies.list_queue import as_queue
-from policies.node_limits import largest_admitted_size
-from policies.port import TOLERANCE, Reservation, Start, SystemView, WaitingJob
-from workloads.ground.registry import Registry, function_adapter
-from workloads.table.job import ON_DEMAND
+from holdfast.policies.list_queue import as_queue
+from holdfast.policies.node_limits import largest_admitted_size
+from holdfast.policies.port import TOLERANCE, Reservation, Start, SystemView, WaitingJob
+from holdfast.workloads.ground.registry import Registry, function_adapter
+from holdfast.workloads.table.job import ON_DEMAND
 
 __all__ = ["TENANCIES", "Tenancy"]
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.files import atomic_open
-from workloads.ground.trust import admit
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.trust import admit
 
 __all__ = ["ScoringNetwork"]
 

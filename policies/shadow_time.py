@@ -6,8 +6,8 @@ from bisect import insort
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from policies.port import TOLERANCE, SystemView, WaitingJob
-from workloads.table.job import ON_DEMAND
+from holdfast.policies.port import TOLERANCE, SystemView, WaitingJob
+from holdfast.workloads.table.job import ON_DEMAND
 
 __all__ = ["NEVER", "Shadow", "arriving", "find_shadow"]
 

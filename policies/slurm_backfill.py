@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from policies.node_space import NodeSpace, Taken
-from policies.port import Start, SystemView, WaitingJob
-from policies.reservation_depth import Outlook, plan_queue
-from workloads.ground.ranges import Range, legal
-from workloads.ground.units import LARGEST_SIZE, SECOND
+from holdfast.policies.node_space import NodeSpace, Taken
+from holdfast.policies.port import Start, SystemView, WaitingJob
+from holdfast.policies.reservation_depth import Outlook, plan_queue
+from holdfast.workloads.ground.ranges import Range, legal
+from holdfast.workloads.ground.units import LARGEST_SIZE, SECOND
 
 __all__ = ["NamedMachine", "NamedStart", "SlurmBackfill", "Wish", "best_fit", "named_plan", "named_starts"]
 

@@ -1,7 +1,7 @@
 """Simulations of rigid jobs on a machine with partitions and shared nodes: the loop's starts as records and accounts.
 
-Sizes count the unit of the machine (:func:`workloads.machines.machine_workload.machine_unit`), so that busy and idle
-capacity make up the machine here as in every other simulation.
+Sizes count the unit of the machine (:func:`holdfast.workloads.machines.machine_workload.machine_unit`), so that busy
+and idle capacity make up the machine here as in every other simulation.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
-from policies.slurm_backfill import SlurmBackfill
-from simulator.options import Options
-from simulator.plain_replay import PlainSamples, accounting, baseline_ticks, rigid_records
-from simulator.plain_starts import PlainJobs
-from simulator.resources.closed_capacity import amount_time, closed_changes, levels, resource_uses
-from simulator.resources.machine_jobs import JobStart, MachineJob
-from simulator.resources.machine_replay import MachineReplay, replay_on_machine
-from simulator.results.records import ABSENT, STATUSES, Accounting, Records, Samples
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import SECOND, to_ticks
-from workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
-from workloads.outages.failures import FailureRate
-from workloads.outages.outage import Outage
-from workloads.table.job import RIGID
-from workloads.table.jobs import Jobs
+from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy, Strict
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.options import Options
+from holdfast.simulator.plain_replay import PlainSamples, accounting, baseline_ticks, rigid_records
+from holdfast.simulator.plain_starts import PlainJobs
+from holdfast.simulator.resources.closed_capacity import amount_time, closed_changes, levels, resource_uses
+from holdfast.simulator.resources.machine_jobs import JobStart, MachineJob
+from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.simulator.results.records import ABSENT, STATUSES, Accounting, Records, Samples
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.outages.outage import Outage
+from holdfast.workloads.table.job import RIGID
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["MachineOutcome", "check_machine_replay", "simulate_on_machine"]
 
@@ -43,7 +43,7 @@ class MachineOutcome(NamedTuple):
     Attributes
     ----------
     records, samples, booked
-        As in a :class:`~simulator.results.recording.Recording`.
+        As in a :class:`~holdfast.simulator.results.recording.Recording`.
     replay
         Nodes and times of each job.
     withdrawn

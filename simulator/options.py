@@ -1,6 +1,6 @@
 """Options of a simulation: every choice of the model that is a named parameter.
 
-The annotation of each field declares its option (:mod:`workloads.ground.parameters`).
+The annotation of each field declares its option (:mod:`holdfast.workloads.ground.parameters`).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import math
 from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.numbers import check_whole
-from workloads.ground.parameters import Parameter, Seconds, Share, check_choices
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.numbers import check_whole
+from holdfast.workloads.ground.parameters import Parameter, Seconds, Share, check_choices
 
 __all__ = ["Options"]
 
@@ -29,7 +29,7 @@ class Options:
     Attributes
     ----------
     order
-        Queue order, by its registered name, import path or entry point (:mod:`workloads.ground.registry`).
+        Queue order, by its registered name, import path or entry point (:mod:`holdfast.workloads.ground.registry`).
     backfilling
         Rule for starting jobs ahead of the first waiting one; named likewise.
     backfill_length
@@ -152,10 +152,10 @@ class Options:
 
     def __post_init__(self) -> None:
         # Imported here, because the help of a command shows these options without policies and numpy.
-        from policies.backfilling import backfilling
-        from policies.expansion import EXPANSIONS
-        from policies.order import ORDERS
-        from policies.reserved_backfill import TENANCIES
+        from holdfast.policies.backfilling import backfilling
+        from holdfast.policies.expansion import EXPANSIONS
+        from holdfast.policies.order import ORDERS
+        from holdfast.policies.reserved_backfill import TENANCIES
 
         self._check_values()
         # The registries refuse unknown names.

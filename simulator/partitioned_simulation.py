@@ -13,19 +13,19 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from policies.order import ORDERS
-from simulator.results.pool import Pool
-from simulator.results.recording import clock_origin, down_spans, level_changes
-from simulator.results.records import ABSENT, Accounting, Records, Samples
-from simulator.results.result import Result
-from workloads.ground.errors import InputError
-from workloads.machines.machine import Machine
-from workloads.machines.machine_workload import MachineWorkload
-from workloads.outages.outage import Outage
-from workloads.outages.places import outage_places, partition_outages
-from workloads.table.job import RIGID, STOCHASTIC
-from workloads.table.job_lifecycle import has_life
-from workloads.table.jobs import Jobs
+from holdfast.policies.order import ORDERS
+from holdfast.simulator.results.pool import Pool
+from holdfast.simulator.results.recording import clock_origin, down_spans, level_changes
+from holdfast.simulator.results.records import ABSENT, Accounting, Records, Samples
+from holdfast.simulator.results.result import Result
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.machine_workload import MachineWorkload
+from holdfast.workloads.outages.outage import Outage
+from holdfast.workloads.outages.places import outage_places, partition_outages
+from holdfast.workloads.table.job import RIGID, STOCHASTIC
+from holdfast.workloads.table.job_lifecycle import has_life
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["check_partitions", "needs_pools", "simulate_partitions", "sum_samples"]
 

@@ -1,7 +1,7 @@
 """Replays of rigid jobs under the baseline, computed by a loop over columns instead of events.
 
 Such a replay has no events but submits, starts and ends: a loop computes the starts, and everything else that
-:mod:`simulator.clock` would record follows as sums over columns. A test compares both, to the tick.
+:mod:`holdfast.simulator.clock` would record follows as sums over columns. A test compares both, to the tick.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from simulator.plain_starts import PlainJobs, PlainStarts
-from simulator.results.integrals import integral
-from simulator.results.recording import clock_origin
-from simulator.results.records import ABSENT, STATUSES, TYPES, Accounting, Records, Samples
-from workloads.ground.ticks import in_ticks
-from workloads.table.job import STOCHASTIC, JobType
-from workloads.table.jobs import Jobs
+from holdfast.simulator.plain_starts import PlainJobs, PlainStarts
+from holdfast.simulator.results.integrals import integral
+from holdfast.simulator.results.recording import clock_origin
+from holdfast.simulator.results.records import ABSENT, STATUSES, TYPES, Accounting, Records, Samples
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.table.job import STOCHASTIC, JobType
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = [
     "PlainSamples",
@@ -106,7 +106,7 @@ def rigid_records(jobs: Jobs, start: Ints | None = None, end: Ints | None = None
     status = np.full(len(jobs), _COMPLETED, np.int8)
     killed = jobs.column("killed")
     if killed.any():
-        # As :attr:`simulator.machine.job_state.JobState.ends_at_walltime` defines it.
+        # As :attr:`holdfast.simulator.machine.job_state.JobState.ends_at_walltime` defines it.
         runtime, walltime = jobs.column("trace_runtime"), jobs.column("trace_walltime")
         status[killed & ~(runtime < walltime)] = _KILLED
     status[~came] = _NO_SHOW
@@ -146,7 +146,7 @@ class PlainSamples(Samples):
 
     @cached_property
     def table(self) -> Ints:  # type: ignore[override]  # computed, and then an attribute
-        """:attr:`~simulator.results.records.Samples.table`."""
+        """:attr:`~holdfast.simulator.results.records.Samples.table`."""
         jobs, started, ended = self._jobs, self._started, self._ended
         # Same as numpy.union1d, which would also import masked arrays.
         instants = (jobs.submit, ended) if jobs.eligible is jobs.submit else (jobs.submit, jobs.eligible, ended)

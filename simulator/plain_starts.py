@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
-from policies.kernels.compiled_or_plain import run
-from policies.kernels.plan_pass import BOUNDS, Plan
-from policies.kernels.queue_keys import LATEST, Formula, LinkedQueue, MovingKeys
-from policies.kernels.replay_loop import Beginning, ReplayJobs, ReplayRule, Runs, Trial, replay
-from policies.order import ORDERS
-from policies.orders.requests import fcfs, largest, largest_area, longest, shortest, smallest, smallest_area
-from policies.port import TOLERANCE
-from policies.shadow_time import NEVER
-from simulator.options import Options
-from workloads.ground.errors import InvariantError
+from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy, Strict
+from holdfast.policies.kernels.compiled_or_plain import run
+from holdfast.policies.kernels.plan_pass import BOUNDS, Plan
+from holdfast.policies.kernels.queue_keys import LATEST, Formula, LinkedQueue, MovingKeys
+from holdfast.policies.kernels.replay_loop import Beginning, ReplayJobs, ReplayRule, Runs, Trial, replay
+from holdfast.policies.order import ORDERS
+from holdfast.policies.orders.requests import fcfs, largest, largest_area, longest, shortest, smallest, smallest_area
+from holdfast.policies.port import TOLERANCE
+from holdfast.policies.shadow_time import NEVER
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["PlainJobs", "PlainStarts", "obstacle"]
 

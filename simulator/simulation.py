@@ -8,35 +8,35 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from policies.mechanism import BASELINE, Mechanism, parse_mechanism
-from simulator.machine.decisions import Decisions
-from simulator.machine.event_log import EventLog
-from simulator.machine.job_state import JobState
-from simulator.machine.prior_state import PriorState
-from simulator.machine.stochastic import StochasticJob
-from simulator.options import Options
-from simulator.partitioned_simulation import needs_pools, simulate_partitions
-from simulator.plain_replay import PlainSamples, PlainTable, accounting, plain_table
-from simulator.plain_starts import obstacle
-from simulator.results.recording import clock_origin, level_changes
-from simulator.results.records import LAST_TICK, Accounting, Records, Samples, StochasticRecord
-from simulator.results.result import Result
-from simulator.services.downtime import Closures
-from workloads.ground.errors import InputError, InvariantError, ParameterError
-from workloads.ground.numbers import is_whole
-from workloads.ground.units import LARGEST_SIZE, to_seconds, to_ticks
-from workloads.outages.failures import FailureRate
-from workloads.outages.outage import Outage, check_outages
-from workloads.table.job import STOCHASTIC, Job
-from workloads.table.jobs import Jobs
-from workloads.table.validation import check_jobs
+from holdfast.policies.mechanism import BASELINE, Mechanism, parse_mechanism
+from holdfast.simulator.machine.decisions import Decisions
+from holdfast.simulator.machine.event_log import EventLog
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.prior_state import PriorState
+from holdfast.simulator.machine.stochastic import StochasticJob
+from holdfast.simulator.options import Options
+from holdfast.simulator.partitioned_simulation import needs_pools, simulate_partitions
+from holdfast.simulator.plain_replay import PlainSamples, PlainTable, accounting, plain_table
+from holdfast.simulator.plain_starts import obstacle
+from holdfast.simulator.results.recording import clock_origin, level_changes
+from holdfast.simulator.results.records import LAST_TICK, Accounting, Records, Samples, StochasticRecord
+from holdfast.simulator.results.result import Result
+from holdfast.simulator.services.downtime import Closures
+from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.ground.units import LARGEST_SIZE, to_seconds, to_ticks
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.outages.outage import Outage, check_outages
+from holdfast.workloads.table.job import STOCHASTIC, Job
+from holdfast.workloads.table.jobs import Jobs
+from holdfast.workloads.table.validation import check_jobs
 
 if TYPE_CHECKING:
-    from policies.planning.plan import ReservationPlan
-    from policies.planning.plan_book import PlanBook, Planner
-    from simulator.clock.engine import Engine
-    from simulator.clock.setup import Setup
-    from workloads.machines.machine_workload import MachineWorkload
+    from holdfast.policies.planning.plan import ReservationPlan
+    from holdfast.policies.planning.plan_book import PlanBook, Planner
+    from holdfast.simulator.clock.engine import Engine
+    from holdfast.simulator.clock.setup import Setup
+    from holdfast.workloads.machines.machine_workload import MachineWorkload
 
 __all__ = [
     "check_plans",
@@ -81,12 +81,12 @@ def simulate(
     events
         Whether the event log is kept.
     decisions
-        Whether the reasons for decisions are recorded, as ``experiments.stories`` needs them: promises, overheads of
-        victims, loans, and reasons given by policies.
+        Whether the reasons for decisions are recorded, as ``holdfast.experiments.stories`` needs them: promises,
+        overheads of victims, loans, and reasons given by policies.
     progress
         Called from time to time with the number of ended jobs.
     planner
-        Planner of stochastic jobs at their submission (:class:`policies.planning.plan_book.Planner`).
+        Planner of stochastic jobs at their submission (:class:`holdfast.policies.planning.plan_book.Planner`).
     plans
         Given plans, by the name by which stochastic jobs refer to them; times in seconds.
     outages
@@ -97,11 +97,12 @@ def simulate(
         Past usage and nodes of the running jobs, for a replay that begins in a state; None: unknown.
     on_machine
         A machine with partitions and shared nodes, and the requests of the jobs; ``nodes`` is then its size in its unit
-        (:mod:`workloads.machines.machine_workload`). No event log is kept. Outages close named nodes. Mechanisms, job
-        types, cancellations and dependencies need partitions of whole nodes that no two share. None: one pool.
+        (:mod:`holdfast.workloads.machines.machine_workload`). No event log is kept. Outages close named nodes.
+        Mechanisms, job types, cancellations and dependencies need partitions of whole nodes that no two share. None:
+        one pool.
     **options
-        Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
-        ``tenants``, ``malleable_start``, ``malleable_resume``, ``malleable_head``, ``arrival_takes``,
+        Fields of :class:`holdfast.simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``,
+        ``passes``, ``tenants``, ``malleable_start``, ``malleable_resume``, ``malleable_head``, ``arrival_takes``,
         ``shrunk_lenders``, ``preempted_lenders``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``,
         ``checkpoint_mode``, ``seed``, ``engine``.
 
@@ -117,7 +118,7 @@ def simulate(
 
     Examples
     --------
-    >>> from workloads.table.job import Job, JobType
+    >>> from holdfast.workloads.table.job import Job, JobType
     >>> rigid = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
     >>> urgent = Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
     >>> result = simulate([rigid, urgent], nodes=4, mechanism="N-PAA")
@@ -181,7 +182,7 @@ def simulate_table(
             raise InputError(f"engine=compiled replays only plain tables: {found}")
 
     # Imported here, because a plain replay needs neither these nor SimPy.
-    from simulator.clock.setup import Setup
+    from holdfast.simulator.clock.setup import Setup
 
     with pause_collector():
         log, recorder = EventLog(events), Decisions(decisions)
@@ -222,7 +223,7 @@ def pause_collector() -> Iterator[None]:
 
 
 def _run_engine(setup: Setup) -> Result:
-    from simulator.clock.engine import Engine
+    from holdfast.simulator.clock.engine import Engine
 
     began = perf_counter()
     engine = Engine(setup)
@@ -263,7 +264,7 @@ def plain_result(
     Parameters
     ----------
     found
-        The table by :func:`~simulator.plain_replay.plain_table`.
+        The table by :func:`~holdfast.simulator.plain_replay.plain_table`.
     table, nodes, options, progress
         As in :func:`simulate`.
     """
@@ -330,8 +331,8 @@ def _machine_result(
     failures: FailureRate | None,
 ) -> Result:
     """The result of a replay on a machine with partitions."""
-    from simulator.machine_simulation import simulate_on_machine
-    from workloads.machines.machine_workload import machine_unit
+    from holdfast.simulator.machine_simulation import simulate_on_machine
+    from holdfast.workloads.machines.machine_workload import machine_unit
 
     began = perf_counter()
     with pause_collector():
@@ -433,7 +434,7 @@ def _book(table: Jobs, planner: Planner | None, plans: Mapping[str, ReservationP
     if not stochastic:
         return None
     # Imported here, because most simulations need neither distributions nor plans.
-    from policies.planning.plan_book import PlanBook
+    from holdfast.policies.planning.plan_book import PlanBook
 
     book = PlanBook(planner, plans)
     check_plans(book, stochastic)
@@ -477,7 +478,7 @@ def _course(state: StochasticJob) -> StochasticRecord:
 
 
 def _fields(state: JobState, origin: int) -> tuple[Any, ...]:
-    """Outcome of a job, as the fields of a :class:`~simulator.results.records.JobRecord`."""
+    """Outcome of a job, as the fields of a :class:`~holdfast.simulator.results.records.JobRecord`."""
     job = state.job
     came = state.first_submit >= 0
     if came and (state.end is None or (state.start is None and not state.withdrawn)):

@@ -6,24 +6,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from simulator.clock.engine import Engine
-from simulator.clock.setup import Setup
-from simulator.clock.walltime_trial import Trial
-from simulator.machine.decisions import Decisions
-from simulator.machine.event_log import EventLog
-from simulator.machine.job_state import JobState
-from simulator.machine.prior_state import PriorState
-from simulator.options import Options
-from simulator.results.recording import clock_origin
-from simulator.services.downtime import Closures
-from simulator.simulation import pause_collector
-from workloads.ground.errors import ParameterError
-from workloads.ground.units import to_seconds, to_ticks
-from workloads.outages.failures import FailureRate
-from workloads.outages.outage import Outage
-from workloads.table.job import Job
-from workloads.table.job_lifecycle import replay_start
-from workloads.table.validation import check_jobs
+from holdfast.simulator.clock.engine import Engine
+from holdfast.simulator.clock.setup import Setup
+from holdfast.simulator.clock.walltime_trial import Trial
+from holdfast.simulator.machine.decisions import Decisions
+from holdfast.simulator.machine.event_log import EventLog
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.prior_state import PriorState
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.recording import clock_origin
+from holdfast.simulator.services.downtime import Closures
+from holdfast.simulator.simulation import pause_collector
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.units import to_seconds, to_ticks
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.outages.outage import Outage
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.job_lifecycle import replay_start
+from holdfast.workloads.table.validation import check_jobs
 
 __all__ = ["first_starts", "is_blind", "starts_by_walltime"]
 
@@ -66,7 +66,7 @@ def first_starts(
     prior
         Past usage and nodes of the running jobs; None: unknown.
     **options
-        As of :func:`simulator.simulation.simulate`.
+        As of :func:`holdfast.simulator.simulation.simulate`.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def first_starts(
 
     Examples
     --------
-    >>> from workloads.table.job import Job, JobType
+    >>> from holdfast.workloads.table.job import Job, JobType
     >>> runs = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200, running_since=0)
     >>> waits = Job(2, JobType.RIGID, submit=60, nodes=2, runtime=600, walltime=600)
     >>> first_starts([runs, waits], nodes=4, begin=1800, awaited=[2])
@@ -148,7 +148,7 @@ def starts_by_walltime(
 
     Examples
     --------
-    >>> from workloads.table.job import Job, JobType
+    >>> from holdfast.workloads.table.job import Job, JobType
     >>> runs = Job(1, JobType.RIGID, submit=0, nodes=3, runtime=3600, walltime=7200, running_since=0)
     >>> waits = Job(2, JobType.RIGID, submit=60, nodes=4, runtime=600, walltime=600)
     >>> asked = Job(3, JobType.RIGID, submit=1800, nodes=1, runtime=60, walltime=60)

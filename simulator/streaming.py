@@ -7,23 +7,23 @@ from time import perf_counter
 
 import numpy as np
 
-from policies.mechanism import BASELINE
-from simulator.clock.engine import Engine
-from simulator.clock.setup import Setup
-from simulator.clock.stream import Stream, Ticks
-from simulator.machine.decisions import Decisions
-from simulator.machine.event_log import EventLog
-from simulator.options import Options
-from simulator.plain_replay import plain_table, rigid_records
-from simulator.plain_starts import obstacle
-from simulator.results.records import Samples
-from simulator.results.result import Result
-from simulator.simulation import pause_collector, plain_result, refuse_late_end, sum_accounts
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.numbers import is_whole
-from workloads.ground.units import LARGEST_SIZE
-from workloads.table.job import RIGID
-from workloads.table.jobs import Jobs
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.clock.engine import Engine
+from holdfast.simulator.clock.setup import Setup
+from holdfast.simulator.clock.stream import Stream, Ticks
+from holdfast.simulator.machine.decisions import Decisions
+from holdfast.simulator.machine.event_log import EventLog
+from holdfast.simulator.options import Options
+from holdfast.simulator.plain_replay import plain_table, rigid_records
+from holdfast.simulator.plain_starts import obstacle
+from holdfast.simulator.results.records import Samples
+from holdfast.simulator.results.result import Result
+from holdfast.simulator.simulation import pause_collector, plain_result, refuse_late_end, sum_accounts
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.ground.units import LARGEST_SIZE
+from holdfast.workloads.table.job import RIGID
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["BATCH_SIZE", "stream"]
 
@@ -56,13 +56,13 @@ def stream(
     progress
         Called from time to time with the number of ended jobs.
     **options
-        Fields of :class:`simulator.options.Options`.
+        Fields of :class:`holdfast.simulator.options.Options`.
 
     Returns
     -------
     Result
-        As from :func:`simulator.simulation.simulate`, without an event log; ``table``, ``records`` and ``samples`` are
-        sequences over columns.
+        As from :func:`holdfast.simulator.simulation.simulate`, without an event log; ``table``, ``records`` and
+        ``samples`` are sequences over columns.
 
     Raises
     ------

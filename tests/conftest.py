@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import settings
 
-from policies import reservation_depth, shadow_time
-from policies.port import SystemView
+from holdfast.policies import reservation_depth, shadow_time
+from holdfast.policies.port import SystemView
 from tests.support.sketching import KINDS, sketches
 
 #: A test that asks for more examples than this draws a share of what it asks for, but in the profile "thorough".

@@ -25,16 +25,16 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
-from experiments.cli import main as main_of_commands
-from experiments.output.atomic_replace import settle_all
-from experiments.output.manifest import SWEEP, Sealed, open_result
-from experiments.recordings.run_file import RUN
-from experiments.study.experiment import read_tables
-from workloads.ground.errors import InputError
+from holdfast.experiments.cli import main as main_of_commands
+from holdfast.experiments.output.atomic_replace import settle_all
+from holdfast.experiments.output.manifest import SWEEP, Sealed, open_result
+from holdfast.experiments.recordings.run_file import RUN
+from holdfast.experiments.study.experiment import read_tables
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["COMMANDS", "kills", "main"]
 
-_CODE = "import sys\nfrom experiments.cli import main\nif __name__ == '__main__':\n sys.exit(main())"
+_CODE = "import sys\nfrom holdfast.experiments.cli import main\nif __name__ == '__main__':\n sys.exit(main())"
 #: Commands by name, for an older and for a newer result; ``{in}`` is the directory of the inputs.
 COMMANDS = {
     "run": (

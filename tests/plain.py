@@ -48,7 +48,8 @@ def present() -> list[str]:
 def call(words: list[str], directory: Path) -> subprocess.CompletedProcess[str]:
     """Run a command of Holdfast from the checkout, in a directory."""
     code = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from experiments.cli import main; sys.exit(main(sys.argv[1:]))"
+        f"import sys; sys.path.insert(0, {str(ROOT)!r});"
+        "from holdfast.experiments.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     return subprocess.run(
         [sys.executable, "-c", code, *words], cwd=directory, capture_output=True, text=True, check=False
@@ -86,7 +87,7 @@ def check(directory: Path) -> list[str]:
         one = found.stderr.strip().count("\n") == 0 and install_words(extra) in found.stderr
         expect(f"{title}: {found.stderr.strip()[:200]}", found.returncode == 2 and one, found)
     imported = subprocess.run(
-        [sys.executable, "-c", "from experiments.learning.environment import Environment"],
+        [sys.executable, "-c", "from holdfast.experiments.learning.environment import Environment"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     expect("gymnasium", install_words("learn") in imported.stderr, imported)

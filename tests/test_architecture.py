@@ -14,10 +14,11 @@ from pkgutil import resolve_name
 
 import pytest
 
+from tests.places import PACKAGES as LAYERS
 from tests.places import ROOT
 
-#: A package imports only packages on its left.
-LAYERS = ("workloads", "policies", "simulator", "experiments")
+#: The packages are imported below this one; their names here are without it.
+TOP = "holdfast."
 #: The folders and single modules of each package; each imports only those on its left.
 ROOMS = {
     "workloads": (
@@ -99,15 +100,29 @@ def name_of(path: Path) -> str:
 NAMES = {name_of(path) for path in MODULES}
 
 
+def module_of(node: ast.ImportFrom) -> str:
+    """The module that an import names, without the package above ours."""
+    return (node.module or "").removeprefix(TOP)
+
+
+def test_no_import_goes_around_the_package() -> None:
+    for path in [*MODULES, *(ROOT / "tests").rglob("*.py")]:
+        for node in nodes_of(path):
+            if not isinstance(node, ast.Constant):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [item.name for item in node.names]
+                assert not {name.partition(".")[0] for name in names} & set(LAYERS), path
+
+
 @cache
 def imports_of(path: Path) -> set[str]:
     """Modules that a file imports, those inside functions and under TYPE_CHECKING too."""
     found: set[str] = set()
     for node in nodes_of(path):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            found |= {alias.name.removeprefix(TOP) for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            module = node.module.removeprefix(TOP)
+            found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
     return found
 
 
@@ -125,13 +140,13 @@ def known_imports(path: Path) -> set[str]:
     found: set[str] = set()
     for node in nodes_of(path):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names} & NAMES
-        elif isinstance(node, ast.ImportFrom) and node.module in NAMES:
-            names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= names & NAMES or {node.module}
+            found |= {alias.name.removeprefix(TOP) for alias in node.names} & NAMES
+        elif isinstance(node, ast.ImportFrom) and (module := module_of(node)) in NAMES:
+            names = {f"{module}.{alias.name}" for alias in node.names}
+            found |= names & NAMES or {module}
         elif isinstance(node, ast.Constant) and str(node.value).count(":") == 1:
             # A module named as ``module:name`` is imported when it is needed.
-            found |= {str(node.value).partition(":")[0]} & NAMES
+            found |= {str(node.value).partition(":")[0].removeprefix(TOP)} & NAMES
     return found
 
 
@@ -200,19 +215,22 @@ def test_other_folders_use_public_names() -> None:
     for path in MODULES:
         own = name_of(path).rpartition(".")[0] if path.stem != "__init__" else name_of(path)
         for node in nodes_of(path):
-            if not isinstance(node, ast.ImportFrom) or node.module not in NAMES or node.module.startswith(own):
+            module = module_of(node) if isinstance(node, ast.ImportFrom) else ""
+            if not isinstance(node, ast.ImportFrom) or module not in NAMES or module.startswith(own):
                 continue
             for alias in node.names:
-                public = f"{node.module}.{alias.name}" in NAMES or alias.name in offered_by(node.module)
-                assert public, f"{name_of(path)} imports {alias.name} of {node.module}, which does not offer it"
-            assert not any(part.startswith("_") for part in node.module.split(".")), name_of(path)
+                public = f"{module}.{alias.name}" in NAMES or alias.name in offered_by(module)
+                assert public, f"{name_of(path)} imports {alias.name} of {module}, which does not offer it"
+            assert not any(part.startswith("_") for part in module.split(".")), name_of(path)
 
 
 def test_what_is_named_as_module_and_name_is_there() -> None:
     for path in MODULES:
         for node in nodes_of(path):
-            if isinstance(node, ast.Constant) and str(node.value).partition(":")[0] in NAMES:
-                assert node.value in NAMES or resolve_name(str(node.value)), path
+            if isinstance(node, ast.Constant) and str(node.value).partition(":")[0].removeprefix(TOP) in NAMES:
+                name = str(node.value)
+                # A bare name may be a word, such as that of a folder; one below our package is a module.
+                assert (":" not in name and not name.startswith(TOP)) or resolve_name(name), path
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -242,10 +260,10 @@ def test_policies_and_workloads_know_no_simulation(layer: str) -> None:
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
-        ("simulator", ("pandas", "matplotlib", "scipy")),
-        ("experiments.cli", ("numpy", "pandas", "matplotlib", "simpy", "scipy")),
-        ("experiments.commands.run", ("pandas", "matplotlib", "scipy")),
-        ("experiments.sweeps", ("pandas", "matplotlib", "scipy", "loky", "cattrs", "distributed", "pyarrow")),
+        ("holdfast.simulator", ("pandas", "matplotlib", "scipy")),
+        ("holdfast.experiments.cli", ("numpy", "pandas", "matplotlib", "simpy", "scipy")),
+        ("holdfast.experiments.commands.run", ("pandas", "matplotlib", "scipy")),
+        ("holdfast.experiments.sweeps", ("pandas", "matplotlib", "scipy", "loky", "cattrs", "distributed", "pyarrow")),
     ],
 )
 def test_heavy_libraries_wait_until_they_are_used(module: str, heavy: tuple[str, ...]) -> None:

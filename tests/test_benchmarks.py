@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.requests.log_requests import LogRequests, RecordedJob
 from tests.benchmarks.__main__ import BENCHMARKS, Benchmark, cells, record, run, show
 from tests.benchmarks.figures import Figure, tell
 from tests.benchmarks.machine_waits import mean_wait, on_one_pool
-from workloads.machines.machine_file import make_machine
-from workloads.machines.request import ResourceRequest
-from workloads.requests.log_requests import LogRequests, RecordedJob
 
 FIGURES = [
     Figure("engine of a generated year", 1.5, "s"),

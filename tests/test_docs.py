@@ -16,17 +16,18 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
-from experiments.cli import COMMANDS, command_parser
-from experiments.commands.catalogue import KINDS
-from policies.mechanism import MECHANISMS
-from policies.reserved_backfill import TENANCIES
+from holdfast.experiments.cli import COMMANDS, command_parser
+from holdfast.experiments.commands.catalogue import KINDS
+from holdfast.policies.mechanism import MECHANISMS
+from holdfast.policies.reserved_backfill import TENANCIES
+from holdfast.workloads.fits import selection
+from holdfast.workloads.fits.parametric import fit_usual
 from tests.documentation.blocks import blocks_of, commands, comparable
 from tests.documentation.given import provide
 from tests.documentation.session import NOT_RUN, PAGES, ROOT, Session, excuse_of, read_through
+from tests.places import PACKAGES
 from tests.support.sketching import sketches
 from tests.test_architecture import MODULES, name_of
-from workloads.fits import selection
-from workloads.fits.parametric import fit_usual
 
 pytestmark = pytest.mark.pictures("png")
 
@@ -113,7 +114,7 @@ def prose_of(path: Path) -> str:
     return " ".join(" ".join([*told, *re.findall(r"#:? (.*)", source)]).split())
 
 
-@pytest.mark.parametrize("package", ["workloads", "policies", "simulator", "experiments", "tests"])
+@pytest.mark.parametrize("package", [*PACKAGES, "tests"])
 def test_docstrings_and_comments_cite_pages_and_sections_that_are_there(package: str) -> None:
     wrong = []
     for path in (ROOT / package).rglob("*.py"):
@@ -171,7 +172,7 @@ def test_every_option_of_the_model_is_explained() -> None:
     text = (ROOT / "docs" / "model.md").read_text()
     from dataclasses import fields
 
-    from simulator.options import Options
+    from holdfast.simulator.options import Options
 
     for field in fields(Options):
         if field.name != "order":
@@ -199,6 +200,6 @@ def test_all_pages_stay_below_a_number_of_words() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_docstring_examples(path: Path) -> None:
-    module = importlib.import_module(name_of(path))
+    module = importlib.import_module(f"holdfast.{name_of(path)}")
     assert module.__doc__, "a module says what its one idea is"
     assert doctest.testmod(module).failed == 0

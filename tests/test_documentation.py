@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.order import ORDERS
+from holdfast.policies.order import ORDERS
 from tests.documentation.blocks import Block, blocks_of, commands, comparable
 from tests.documentation.session import ROOT, Session, read_through, understood
 
@@ -146,7 +146,9 @@ def test_commands_that_are_not_run_are_read() -> None:
 def test_what_a_page_registers_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "page.md"
-    path.write_text("```python\nfrom policies.order import ORDERS\nORDERS.add('forgotten', lambda job, now: 0)\n```\n")
+    path.write_text(
+        "```python\nfrom holdfast.policies.order import ORDERS\nORDERS.add('forgotten', lambda job, now: 0)\n```\n"
+    )
     monkeypatch.setattr(Session, "title", "docs/page.md")
     for _ in read_through(Session(path)):
         assert "forgotten" in ORDERS

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
-from experiments import cli
-from experiments.planning.cost_file import read_costs
-from experiments.planning.plan_inputs import read_plan
-from experiments.tables import read_csv
+from holdfast.experiments import cli
+from holdfast.experiments.planning.cost_file import read_costs
+from holdfast.experiments.planning.plan_inputs import read_plan
+from holdfast.experiments.tables import read_csv
+from holdfast.workloads.ground.errors import InputError
 from tests.places import ROOT
-from workloads.ground.errors import InputError
 
 EARLIER = ROOT / "tests" / "fixtures" / "earlier"
 FIRST, LATER, SECOND = "40e629e", "7642479", "876dfa8"

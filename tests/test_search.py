@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import Result
+from holdfast.simulator import Result
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.outages.outage import Outage, OutageKind
 from tests.search import __main__ as search
 from tests.search.cases import Case, seeded_case
 from tests.search.checker import broken_laws
 from tests.search.smaller import smallest
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.units import SECOND
-from workloads.outages.outage import Outage, OutageKind
 
 
 @settings(max_examples=150)

@@ -25,27 +25,27 @@ import pytest
 from loky import get_reusable_executor
 
 import holdfast as hf
-from experiments import cli
-from experiments.output.manifest import open_result, seal
-from experiments.study.experiment import find_experiment, measure_experiment
-from experiments.sweeps import read_sweep, run_sweep
-from experiments.sweeps.clusters import cluster_options
-from experiments.sweeps.execution import spread
-from experiments.sweeps.toml_structure import PLUGIN_KEYS
-from policies.learned_arrival import CONSEQUENCES
-from policies.score_network import ScoringNetwork
-from tests.places import ROOT
+from holdfast.experiments import cli
+from holdfast.experiments.output.manifest import open_result, seal
+from holdfast.experiments.study.experiment import find_experiment, measure_experiment
+from holdfast.experiments.sweeps import read_sweep, run_sweep
+from holdfast.experiments.sweeps.clusters import cluster_options
+from holdfast.experiments.sweeps.execution import spread
+from holdfast.experiments.sweeps.toml_structure import PLUGIN_KEYS
+from holdfast.policies.learned_arrival import CONSEQUENCES
+from holdfast.policies.score_network import ScoringNetwork
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.registry import Registry
+from holdfast.workloads.ground.trust import admit, is_trusted, trust
+from tests.places import PACKAGES, ROOT
 from tests.support.jobs import resealed
 from tests.test_docs import command_parser
-from workloads.ground.errors import InputError
-from workloads.ground.registry import Registry
-from workloads.ground.trust import admit, is_trusted, trust
 
 MARK = "it-ran"
 EVIL = f"""
 from pathlib import Path
-from policies.planning.strategies import optimal
-from policies.arrival import PreemptAtArrival
+from holdfast.policies.planning.strategies import optimal
+from holdfast.policies.arrival import PreemptAtArrival
 Path({MARK!r}).touch()
 def key(job, now): return job.submit
 def rule(*_): return []
@@ -419,8 +419,8 @@ def test_plans_and_options_of_a_cluster(place: Path) -> None:
 
 def test_every_kind_of_plug_in_is_planted() -> None:
     kinds = set()
-    for package in ("workloads", "policies", "simulator", "experiments"):
-        for module in walk_packages(import_module(package).__path__, f"{package}."):
+    for package in PACKAGES:
+        for module in walk_packages(import_module(f"holdfast.{package}").__path__, f"holdfast.{package}."):
             if not module.name.endswith("__main__"):
                 kinds |= {item.kind for item in vars(import_module(module.name)).values() if isinstance(item, Registry)}
     assert kinds - UNNAMED == {kind for plant in PLANTS.values() for kind in plant.kinds}
@@ -429,7 +429,7 @@ def test_every_kind_of_plug_in_is_planted() -> None:
 
 def test_every_module_that_reads_files_is_accounted_for() -> None:
     reading = set()
-    for package in ("workloads", "policies", "simulator", "experiments"):
+    for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             text = path.read_text()
             if not any(name in text for name in _READING):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli import COMMANDS, command_parser
+from holdfast.experiments.cli import COMMANDS, command_parser
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.util.inspect import object_description, stringify_signature
 
 #: Our own packages.
-TOP = ("workloads", "policies", "simulator", "experiments")
+TOP = ("holdfast",)
 
 
 def is_documented(found: type) -> bool:

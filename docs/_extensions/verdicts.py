@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.study.experiment import all_experiments
-from experiments.study.publications import PUBLICATIONS, paper_key
-from experiments.study.report.answers import read_answers
-from experiments.study.report.verdict_pages import verdict_page
+from holdfast.experiments.study.experiment import all_experiments
+from holdfast.experiments.study.publications import PUBLICATIONS, paper_key
+from holdfast.experiments.study.report.answers import read_answers
+from holdfast.experiments.study.report.verdict_pages import verdict_page
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.beyond.schedules import (
+from holdfast.experiments.beyond.schedules import (
     EASY,
     GENERATED,
     SIMULATED,
@@ -22,24 +22,24 @@ from experiments.beyond.schedules import (
     read_past,
     trace_behind,
 )
-from experiments.forecast.advice import advise
-from experiments.forecast.machine_state import MachineState
-from experiments.statistics import clustered_interval
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import hypothesis
-from experiments.study.parameters import data_file
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import Above, AtLeast
-from experiments.study.verdicts import Verdict
-from policies.planning.plan import ReservationPlan
-from simulator import simulate
-from workloads.ground.errors import HoldfastError
-from workloads.table.job import Job, JobType
+from holdfast.experiments.forecast.advice import advise
+from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.statistics import clustered_interval
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import hypothesis
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import Above, AtLeast
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import HoldfastError
+from holdfast.workloads.table.job import Job, JobType
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from workloads.logs.trace import TraceJob
+    from holdfast.workloads.logs.trace import TraceJob
 
 __all__ = ["EXPERIMENTS"]
 
@@ -256,7 +256,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.request_gains import plot_request_gains
+    from holdfast.experiments.figures.study.request_gains import plot_request_gains
 
     return plot_request_gains(tables[""], REQUESTS, _LOGS)
 

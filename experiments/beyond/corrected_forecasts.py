@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.beyond.corrected_scores import (
+from holdfast.experiments.beyond.corrected_scores import (
     CORRECTED,
     METHODS,
     SUBMITTED,
@@ -20,17 +20,17 @@ from experiments.beyond.corrected_scores import (
     summary,
     thirds,
 )
-from experiments.beyond.log_sections import Section, SectionPart, run_moments
-from experiments.beyond.schedules import GENERATED, RECORDED, SIMULATED
-from experiments.beyond.scores import count_weeks, method_rows
-from experiments.statistics import Interval, clustered_interval, median_gap
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import hypothesis
-from experiments.study.parameters import data_file
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import Below, Decision, Outcome
-from experiments.study.verdicts import Verdict
-from workloads.ground.numbers import check_whole
+from holdfast.experiments.beyond.log_sections import Section, SectionPart, run_moments
+from holdfast.experiments.beyond.schedules import GENERATED, RECORDED, SIMULATED
+from holdfast.experiments.beyond.scores import count_weeks, method_rows
+from holdfast.experiments.statistics import Interval, clustered_interval, median_gap
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import hypothesis
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import Below, Decision, Outcome
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.workloads.ground.numbers import check_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -235,7 +235,7 @@ def _within_100(share: Interval) -> Interval:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.corrected_reliability import plot_corrected
+    from holdfast.experiments.figures.study.corrected_reliability import plot_corrected
 
     return plot_corrected(method_rows(tables[""], CORRECTED), LOGS)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.beyond.log_sections import read_test
-from experiments.beyond.scores import within
-from experiments.forecast.experts import LEVELS
-from experiments.forecast.track_record import BackTest, correct_past, find_share
-from experiments.statistics import clustered_interval, median_gap
-from experiments.study.experiment import Row
-from workloads.ground.streams import stream
+from holdfast.experiments.beyond.log_sections import read_test
+from holdfast.experiments.beyond.scores import within
+from holdfast.experiments.forecast.experts import LEVELS
+from holdfast.experiments.forecast.track_record import BackTest, correct_past, find_share
+from holdfast.experiments.statistics import clustered_interval, median_gap
+from holdfast.experiments.study.experiment import Row
+from holdfast.workloads.ground.streams import stream
 
 __all__ = ["CORRECTED", "METHODS", "SUBMITTED", "WAITING", "inside", "method_errors", "score_rows", "summary", "thirds"]
 

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.beyond.schedules import EASY, RECORDED
-from experiments.beyond.scores import OURS, method_rows
-from experiments.forecast.log_cursor import Past
-from experiments.study.experiment import Tables
-from simulator.options import Options
-from simulator.sketch.fast_starts import PresentJob, Sketch
-from workloads.ground.units import to_seconds, to_ticks
+from holdfast.experiments.beyond.schedules import EASY, RECORDED
+from holdfast.experiments.beyond.scores import OURS, method_rows
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.study.experiment import Tables
+from holdfast.simulator.options import Options
+from holdfast.simulator.sketch.fast_starts import PresentJob, Sketch
+from holdfast.workloads.ground.units import to_seconds, to_ticks
 
 __all__ = ["Departures", "count_departures", "in_hindsight", "why"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from experiments.beyond.departures import count_departures, in_hindsight, why
-from experiments.beyond.schedules import (
+from holdfast.experiments.beyond.departures import count_departures, in_hindsight, why
+from holdfast.experiments.beyond.schedules import (
     EASY,
     GENERATED,
     RECORDED,
@@ -23,7 +23,7 @@ from experiments.beyond.schedules import (
     moment_seed,
     read_past,
 )
-from experiments.beyond.scores import (
+from holdfast.experiments.beyond.scores import (
     LEVELS,
     METHODS,
     OTHERS,
@@ -36,18 +36,18 @@ from experiments.beyond.scores import (
     summary,
     within,
 )
-from experiments.forecast.baselines import PastWaits
-from experiments.forecast.forecasts import simulate_starts
-from experiments.forecast.sampled_workloads import Drawing, Future
-from experiments.statistics import clustered_interval, median_gap
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import hypothesis
-from experiments.study.parameters import data_file
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import Below, Decision, Outcome
-from experiments.study.verdicts import Verdict
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import check_whole
+from holdfast.experiments.forecast.baselines import PastWaits
+from holdfast.experiments.forecast.forecasts import simulate_starts
+from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
+from holdfast.experiments.statistics import clustered_interval, median_gap
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import hypothesis
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import Below, Decision, Outcome
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import check_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -298,7 +298,7 @@ def _nearer(words: str, rows: Sequence[Row]) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.reliability import plot_reliability
+    from holdfast.experiments.figures.study.reliability import plot_reliability
 
     return plot_reliability(tables[""], METHODS, _LOGS)
 

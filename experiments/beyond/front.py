@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.statistics import interval, paired_interval
-from experiments.study.evidence import Finding, average, difference
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
-from experiments.study.measurement_table import Measured
-from experiments.study.rules import Above, Decision, together
-from experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
-from experiments.study.verdicts import Outcome, Verdict
-from policies.mechanism import BASELINE
+from holdfast.experiments.statistics import interval, paired_interval
+from holdfast.experiments.study.evidence import Finding, average, difference
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.rules import Above, Decision, together
+from holdfast.experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
+from holdfast.experiments.study.verdicts import Outcome, Verdict
+from holdfast.policies.mechanism import BASELINE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -300,7 +300,7 @@ def _better(point: Point, other: Point) -> tuple[Decision, Decision]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.pareto_front import plot_front
+    from holdfast.experiments.figures.study.pareto_front import plot_front
 
     return plot_front(tables.get("front", ()), _INSTANT, DEFAULT)
 

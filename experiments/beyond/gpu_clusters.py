@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.results.result import Result
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.streams import stream
-from workloads.logs.trace import Trace, TraceJob
-from workloads.machines.machine import Machine
-from workloads.machines.machine_file import make_machine
-from workloads.machines.machine_workload import MachineWorkload
-from workloads.machines.request import ResourceRequest
-from workloads.requests.log_requests import read_requests
+from holdfast.simulator.results.result import Result
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.machine_workload import MachineWorkload
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.requests.log_requests import read_requests
 
 __all__ = ["SERVER", "GpuCluster", "GpuJob", "build_cluster", "generate_gpu_jobs", "gpu_hours", "read_gpu_jobs"]
 
@@ -67,7 +67,7 @@ def read_gpu_jobs(path: str, most: int = 0) -> list[GpuJob]:
     Parameters
     ----------
     path
-        A table of a known layout (:mod:`workloads.requests.layouts`).
+        A table of a known layout (:mod:`holdfast.workloads.requests.layouts`).
     most
         Number of jobs taken from the beginning; 0: all.
 

@@ -1,9 +1,9 @@
 """Experiment: what the six mechanisms gain on GPU clusters over the orders of preemption that schedulers use today.
 
 Slurm can preempt the youngest job first (``preempt_youngest_first``), Kueue and Volcano preempt the lowest priority.
-Their orders are values of ``victims`` (:class:`policies.arrival.PreemptAtArrival`), without notice. The logs of Helios
-and Philly are not part of Holdfast: without their paths only generated clusters are compared. On a log, repetitions
-differ in the draws of types, overheads and notices alone.
+Their orders are values of ``victims`` (:class:`holdfast.policies.arrival.PreemptAtArrival`), without notice. The logs
+of Helios and Philly are not part of Holdfast: without their paths only generated clusters are compared. On a log,
+repetitions differ in the draws of types, overheads and notices alone.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.beyond.gpu_clusters import SERVER, build_cluster, generate_gpu_jobs, gpu_hours, read_gpu_jobs
-from experiments.beyond.rankings import by_dataset
-from experiments.study.evidence import Finding, Pair, average, every, within
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
-from experiments.study.measurement_table import Measured
-from experiments.study.parameters import data_file
-from experiments.study.row_cache import collect_rows
-from experiments.study.simulation_cache import SIX
-from experiments.study.verdicts import Verdict
-from simulator import simulate
-from simulator.results.metrics import summarize
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.assignment import assign
+from holdfast.experiments.beyond.gpu_clusters import SERVER, build_cluster, generate_gpu_jobs, gpu_hours, read_gpu_jobs
+from holdfast.experiments.beyond.rankings import by_dataset
+from holdfast.experiments.study.evidence import Finding, Pair, average, every, within
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.simulation_cache import SIX
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.assignment import assign
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -201,7 +201,7 @@ def _verdicts(data: Mapping[str, Measured], dataset: str) -> Iterator[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.victim_orders import plot_victim_orders
+    from holdfast.experiments.figures.study.victim_orders import plot_victim_orders
 
     return plot_victim_orders(tables[""], DATASETS, {name: f"the {title}" for title, name in TODAY.items()})
 

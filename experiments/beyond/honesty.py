@@ -18,22 +18,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.study.evidence import Finding, average, difference, every
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import Hypothesis, verdicts
-from experiments.study.measurement_table import Measured
-from experiments.study.row_cache import collect_rows
-from experiments.study.simulation_cache import Traces
-from experiments.study.verdicts import Verdict
-from simulator import simulate
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
-from workloads.ground.units import SECOND
-from workloads.hybrid.assignment import assign
-from workloads.hybrid.groups import group_names
-from workloads.table.job import Job, JobType
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.study.evidence import Finding, average, difference, every
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import Hypothesis, verdicts
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.simulation_cache import Traces
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.hybrid.groups import group_names
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -234,7 +234,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.honesty import plot_honesty
+    from holdfast.experiments.figures.study.honesty import plot_honesty
 
     return plot_honesty(tables[""])
 

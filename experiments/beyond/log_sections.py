@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from experiments.beyond.schedules import EASY, SIMULATED
-from experiments.forecast.back_tests import BackTesting, run_back_tests
-from experiments.forecast.experts import EXPERTS
-from experiments.forecast.known_past import known_at
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.sources import result_trace
-from experiments.forecast.track_record import BackTest
-from experiments.study.experiment import Row
-from simulator import simulate
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.machine_size import with_assumed_size
-from workloads.logs.readers import read_trace
-from workloads.logs.trace import Trace
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond.schedules import EASY, SIMULATED
+from holdfast.experiments.forecast.back_tests import BackTesting, run_back_tests
+from holdfast.experiments.forecast.experts import EXPERTS
+from holdfast.experiments.forecast.known_past import known_at
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.sources import result_trace
+from holdfast.experiments.forecast.track_record import BackTest
+from holdfast.experiments.study.experiment import Row
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.machine_size import with_assumed_size
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["Section", "SectionPart", "read_test", "run_moments"]
 

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from experiments.study.evidence import Finding, Pair, average, difference, every, within
-from experiments.study.experiment import Experiment, Resources, Tables
-from experiments.study.hypotheses import Hypothesis, verdicts
-from experiments.study.measurement_table import Measured
-from experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
-from experiments.study.verdicts import Verdict
-from simulator.results.catalogue import metric
+from holdfast.experiments.study.evidence import Finding, Pair, average, difference, every, within
+from holdfast.experiments.study.experiment import Experiment, Resources, Tables
+from holdfast.experiments.study.hypotheses import Hypothesis, verdicts
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.simulator.results.catalogue import metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -143,7 +143,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.line_panels import Ruler, plot_panels
+    from holdfast.experiments.figures.study.line_panels import Ruler, plot_panels
 
     rows = tables[""]
     mixes = list(dict.fromkeys(row["mix"] for row in rows))

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.statistics import interval
-from experiments.study.evidence import PERCENT, Finding, Pair, average, every
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
-from experiments.study.measurement_table import Measured
-from experiments.study.rules import Below, either
-from experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
-from experiments.study.verdicts import Verdict
-from workloads.ground.errors import ParameterError
-from workloads.table.job import JobType
+from holdfast.experiments.statistics import interval
+from holdfast.experiments.study.evidence import PERCENT, Finding, Pair, average, every
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.rules import Below, either
+from holdfast.experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -233,7 +233,7 @@ def _crossing_verdict(row: Row, data: Measured) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.instant_start_limit import plot_bearing
+    from holdfast.experiments.figures.study.instant_start_limit import plot_bearing
 
     return plot_bearing(tables[""], tables.get("bearable", ()))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.beyond.rankings import (
+from holdfast.experiments.beyond.rankings import (
     SAME_ORDER,
     SAME_RANKING,
     by_dataset,
@@ -23,24 +23,24 @@ from experiments.beyond.rankings import (
     judge_ranking,
     same_ranking,
 )
-from experiments.beyond.trace_pairs import read_log
-from experiments.study.evidence import average, every, judge_finding
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import hypothesis
-from experiments.study.measurement_table import Measured
-from experiments.study.parameters import data_file
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import Decision
-from experiments.study.simulation_cache import ALL, SIX, Traces
-from experiments.study.verdicts import Outcome, Verdict
-from policies.mechanism import BASELINE
-from policies.order import ORDERS
-from simulator import simulate
-from simulator.results.metrics import summarize
-from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.trace import Trace
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond.trace_pairs import read_log
+from holdfast.experiments.study.evidence import average, every, judge_finding
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import hypothesis
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import Decision
+from holdfast.experiments.study.simulation_cache import ALL, SIX, Traces
+from holdfast.experiments.study.verdicts import Outcome, Verdict
+from holdfast.policies.mechanism import BASELINE
+from holdfast.policies.order import ORDERS
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.hybrid.assignment import as_rigid, assign
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -216,7 +216,7 @@ def _of_mechanisms(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.rankings import plot_rankings
+    from holdfast.experiments.figures.study.rankings import plot_rankings
 
     return plot_rankings(tables[""], tables["mechanisms"], {GENERATED: "generated years", **LOGS})
 

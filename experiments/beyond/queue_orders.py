@@ -12,32 +12,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.beyond.rankings import SAME_RANKING, same_ranking
-from experiments.beyond.trace_pairs import cut
-from experiments.study.evidence import Finding, Pair, average, difference, every
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
-from experiments.study.measurement_table import Measured
-from experiments.study.parameters import data_file
-from experiments.study.row_cache import collect_rows
-from experiments.study.simulation_cache import Traces
-from experiments.study.verdicts import Verdict
-from policies.backfilling import BACKFILLING
-from policies.order import ORDERS
-from simulator import simulate
-from workloads.ground.errors import ParameterError
-from workloads.ground.registry import Registry
-from workloads.ground.units import SECOND
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.readers import read_trace
-from workloads.logs.trace import Trace
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond.rankings import SAME_RANKING, same_ranking
+from holdfast.experiments.beyond.trace_pairs import cut
+from holdfast.experiments.study.evidence import Finding, Pair, average, difference, every
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.simulation_cache import Traces
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.order import ORDERS
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.registry import Registry
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from simulator import Result
+    from holdfast.simulator import Result
 
 __all__ = ["CLASSES", "EXPERIMENTS"]
 
@@ -235,7 +235,7 @@ def _ranking_verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.orders import plot_orders
+    from holdfast.experiments.figures.study.orders import plot_orders
 
     return plot_orders(tables[""], tuple(CLASSES), _GENERATED)
 

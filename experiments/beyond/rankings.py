@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.statistics import Interval
-from experiments.study.evidence import difference
-from experiments.study.experiment import Row
-from experiments.study.measurement_table import Measured
-from experiments.study.rules import AtLeast
-from experiments.study.simulation_cache import SIX
-from experiments.study.verdicts import Outcome, Statement, Verdict
-from workloads.ground.streams import stream
+from holdfast.experiments.statistics import Interval
+from holdfast.experiments.study.evidence import difference
+from holdfast.experiments.study.experiment import Row
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.rules import AtLeast
+from holdfast.experiments.study.simulation_cache import SIX
+from holdfast.experiments.study.verdicts import Outcome, Statement, Verdict
+from holdfast.workloads.ground.streams import stream
 
 __all__ = [
     "SAME_ORDER",

@@ -18,26 +18,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.rankings import SAME_ORDER, by_dataset, compare_rankings, judge_ranking
-from experiments.beyond.trace_pairs import TraceSource, describe_trace, find_source, generate_like, write_trace
-from experiments.papers.hybrid.claims import CLAIMS, Claim, examine
-from experiments.papers.hybrid.published_levels import level
-from experiments.study.evidence import Finding, finite_mean
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import hypothesis
-from experiments.study.measurement_table import Measured
-from experiments.study.metrics import find_metric
-from experiments.study.parameters import data_file
-from experiments.study.rules import Decision
-from experiments.study.simulation_cache import ALL, metric_rows
-from experiments.study.verdicts import Outcome, Verdict
-from experiments.sweeps import make_sweep, run_sweep
-from policies.mechanism import BASELINE
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.notices import NOTICE_MIXES
-from workloads.logs.trace import Trace
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond.rankings import SAME_ORDER, by_dataset, compare_rankings, judge_ranking
+from holdfast.experiments.beyond.trace_pairs import TraceSource, describe_trace, find_source, generate_like, write_trace
+from holdfast.experiments.papers.hybrid.claims import CLAIMS, Claim, examine
+from holdfast.experiments.papers.hybrid.published_levels import level
+from holdfast.experiments.study.evidence import Finding, finite_mean
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import hypothesis
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.metrics import find_metric
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.rules import Decision
+from holdfast.experiments.study.simulation_cache import ALL, metric_rows
+from holdfast.experiments.study.verdicts import Outcome, Verdict
+from holdfast.experiments.sweeps import make_sweep, run_sweep
+from holdfast.policies.mechanism import BASELINE
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.notices import NOTICE_MIXES
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -283,7 +283,7 @@ def _effect(claim: Claim, found: Finding) -> str:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.datasets import plot_datasets
+    from holdfast.experiments.figures.study.datasets import plot_datasets
 
     stand_in = [str(row["dataset"]) for row in tables["data"] if not row["real"]]
     return plot_datasets(tables[""], tables["carried"], DATASETS, _RANKED, stand_in)

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.beyond.trace_pairs import cut
-from experiments.forecast.forecasts import simulate_starts
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.sampled_workloads import Drawing, Future
-from experiments.forecast.sources import result_trace
-from simulator import simulate
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.readers import read_trace
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond.trace_pairs import cut
+from holdfast.experiments.forecast.forecasts import simulate_starts
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
+from holdfast.experiments.forecast.sources import result_trace
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
-    from workloads.logs.trace import Trace
+    from holdfast.workloads.logs.trace import Trace
 
 __all__ = [
     "EASY",

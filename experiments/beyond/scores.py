@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.beyond.schedules import GENERATED, RECORDED, SIMULATED
-from experiments.statistics import Interval, clustered_interval, median_gap
-from experiments.study.experiment import Row
-from workloads.ground.streams import stream
+from holdfast.experiments.beyond.schedules import GENERATED, RECORDED, SIMULATED
+from holdfast.experiments.statistics import Interval, clustered_interval, median_gap
+from holdfast.experiments.study.experiment import Row
+from holdfast.workloads.ground.streams import stream
 
 __all__ = [
     "LEVELS",

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.study.evidence import Finding, every, judge_finding, missing
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import hypothesis
-from experiments.study.metrics import find_metric
-from experiments.study.row_cache import collect_rows
-from experiments.study.simulation_cache import SIX
-from experiments.study.verdicts import Verdict
-from simulator import simulate
-from simulator.results.metrics import summarize
-from workloads.ground.errors import MissingPackageError, ParameterError, installation
-from workloads.hybrid.assignment import assign
-from workloads.table.job import Job
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.study.evidence import Finding, every, judge_finding, missing
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import hypothesis
+from holdfast.experiments.study.metrics import find_metric
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.simulation_cache import SIX
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.errors import MissingPackageError, ParameterError, installation
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -298,8 +298,8 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.sensitivity import plot_sensitivity
-    from experiments.statistics import interval
+    from holdfast.experiments.figures.study.sensitivity import plot_sensitivity
+    from holdfast.experiments.statistics import interval
 
     bars = []
     shown = []

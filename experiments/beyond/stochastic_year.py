@@ -14,29 +14,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.planning.closed_loop import wait_samples
-from experiments.statistics import paired_interval
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import hypothesis
-from experiments.study.metrics import find_metric
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import Above
-from experiments.study.verdicts import Verdict
-from policies.planning.plan_book import Planner, reserved_time
-from policies.planning.waits.fitting import fit_waits
-from simulator import simulate
-from simulator.results.metrics import summarize
-from simulator.results.reservations import work_utilization
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.assignment import assign
-from workloads.table.job import JobType
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.planning.closed_loop import wait_samples
+from holdfast.experiments.statistics import paired_interval
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import hypothesis
+from holdfast.experiments.study.metrics import find_metric
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import Above
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.policies.planning.plan_book import Planner, reserved_time
+from holdfast.policies.planning.waits.fitting import fit_waits
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.results.reservations import work_utilization
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from workloads.logs.trace import Trace
+    from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["EXPERIMENTS"]
 
@@ -238,8 +238,8 @@ def _judge_difference(claim: str, better: Any, worse: Any) -> Verdict:
 def _draw(tables: Tables) -> Figure:
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import dress, legend_above
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above
 
     rows = tables[""]
     mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.files import file_sha256
-from workloads.hybrid.groups import group_jobs
-from workloads.logs.machine_size import with_assumed_size
-from workloads.logs.readers import read_trace
-from workloads.logs.swf import write_swf
-from workloads.logs.trace import Trace
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.files import file_sha256
+from holdfast.workloads.hybrid.groups import group_jobs
+from holdfast.workloads.logs.machine_size import with_assumed_size
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["TraceSource", "cut", "describe_trace", "find_source", "generate_like", "read_log", "write_trace"]
 

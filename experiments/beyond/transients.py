@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.results.records import JobRecord
-from workloads.ground.units import SECOND
+from holdfast.simulator.results.records import JobRecord
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["DAY", "SERIES", "daily", "mser", "smooth"]
 

@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.trace_pairs import read_log
-from experiments.beyond.transients import SERIES, daily, mser, smooth
-from experiments.statistics import interval
-from experiments.study.evidence import judge_finding, missing, within
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.hypotheses import hypothesis
-from experiments.study.measurement_table import column, rows_where
-from experiments.study.metrics import find_metric
-from experiments.study.parameters import data_file
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import AtMost
-from experiments.study.verdicts import Verdict
-from policies.mechanism import BASELINE
-from simulator import simulate
-from simulator.results.measured_simulation import MeasuredWindow
-from simulator.results.metrics import summarize
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.trace import Trace
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond.trace_pairs import read_log
+from holdfast.experiments.beyond.transients import SERIES, daily, mser, smooth
+from holdfast.experiments.statistics import interval
+from holdfast.experiments.study.evidence import judge_finding, missing, within
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.hypotheses import hypothesis
+from holdfast.experiments.study.measurement_table import column, rows_where
+from holdfast.experiments.study.metrics import find_metric
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import AtMost
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator import simulate
+from holdfast.simulator.results.measured_simulation import MeasuredWindow
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.assignment import as_rigid, assign
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -306,7 +306,7 @@ def _judge_log(rows: Sequence[Row], name: str) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.warmups import plot_warmup
+    from holdfast.experiments.figures.study.warmups import plot_warmup
 
     moves: list[Row] = []
     for dataset in dict.fromkeys(row["dataset"] for row in tables[""]):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
-from experiments.commands.asking.cluster_state_options import (
+from holdfast.experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
+from holdfast.experiments.commands.asking.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
     RuleOptions,
@@ -14,21 +14,21 @@ from experiments.commands.asking.cluster_state_options import (
     read_record,
     write_document,
 )
-from experiments.commands.asking.site_snapshots import site_question
-from experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
-from experiments.terminal import warn
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.job_ids import job_id_text
-from workloads.ground.numbers import decimal
-from workloads.ground.parameters import Group, Parameter, Seconds, Share, Values, duration, whole
-from workloads.ground.units import LARGEST_SIZE, duration_text
-from workloads.ground.wording import in_unit
+from holdfast.experiments.commands.asking.site_snapshots import site_question
+from holdfast.experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
+from holdfast.experiments.terminal import warn
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.ground.parameters import Group, Parameter, Seconds, Share, Values, duration, whole
+from holdfast.workloads.ground.units import LARGEST_SIZE, duration_text
+from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from policies.planning.waits.model import WaitModel
-    from workloads.distributions.distribution import Distribution
+    from holdfast.policies.planning.waits.model import WaitModel
+    from holdfast.workloads.distributions.distribution import Distribution
 
 __all__ = ["Arguments", "main"]
 
@@ -148,9 +148,15 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.forecast.advice import advise
-    from experiments.forecast.history import read_history
-    from experiments.forecast.report import FROM_NOW, advice_document, advice_sentence, advice_table, quality_sentence
+    from holdfast.experiments.forecast.advice import advise
+    from holdfast.experiments.forecast.history import read_history
+    from holdfast.experiments.forecast.report import (
+        FROM_NOW,
+        advice_document,
+        advice_sentence,
+        advice_table,
+        quality_sentence,
+    )
 
     question = site_question("advise", arguments.present, arguments.rules)
     drawing = arguments.drawing.keywords(question.rules)
@@ -200,8 +206,8 @@ def main(arguments: Arguments) -> None:
         about = {"log": arguments.present.log, "seed": drawing["seed"], **present.facts()}
         write_document(arguments.json, advice_document(advice, **about, quality=[quality.row()]))
     if arguments.plot is not None:
-        from experiments.figures.planning.advice import plot_advice
-        from experiments.figures.style import relabel, save
+        from holdfast.experiments.figures.planning.advice import plot_advice
+        from holdfast.experiments.figures.style import relabel, save
 
         for path in save(relabel(plot_advice(advice.rows(), advice.responses), present.unit), arguments.plot):
             if arguments.json != "-":
@@ -239,7 +245,7 @@ def _sizes(arguments: Arguments) -> tuple[int, dict[int, float]]:
 
 def _runtimes(arguments: Arguments) -> Distribution | np.ndarray | None:
     """The distribution or the runs that the options name."""
-    from experiments.planning.plan_inputs import make_distribution, read_runs
+    from holdfast.experiments.planning.plan_inputs import make_distribution, read_runs
 
     given = arguments.of.given
     if arguments.runs is not None and arguments.distribution is not None:
@@ -254,6 +260,6 @@ def _runtimes(arguments: Arguments) -> Distribution | np.ndarray | None:
 
 
 def _prices(arguments: Arguments) -> WaitModel | None:
-    from experiments.planning.cost_file import read_costs
+    from holdfast.experiments.planning.cost_file import read_costs
 
     return None if arguments.costs is None else read_costs(arguments.costs, "advise")

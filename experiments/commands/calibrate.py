@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import LogReading, check_outputs, machine_size, read_options
-from workloads.ground.parameters import Nodes, Parameter, wholes
+from holdfast.experiments.commands.asking.arguments import LogReading, check_outputs, machine_size, read_options
+from holdfast.workloads.ground.parameters import Nodes, Parameter, wholes
 
 __all__ = ["Arguments", "main"]
 
@@ -35,16 +35,16 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     import shlex
 
-    from experiments.commands.asking.cluster_state_options import write_document
-    from experiments.forecast.calibration import calibrate, draw_weeks
-    from experiments.forecast.log_cursor import Past
-    from experiments.forecast.sources import read_log
-    from experiments.tables import render
-    from experiments.terminal import warn
-    from workloads.ground.columns import Quantity
-    from workloads.ground.errors import InputError
-    from workloads.logs.machine_size import with_assumed_size
-    from workloads.logs.one_pool import caveats
+    from holdfast.experiments.commands.asking.cluster_state_options import write_document
+    from holdfast.experiments.forecast.calibration import calibrate, draw_weeks
+    from holdfast.experiments.forecast.log_cursor import Past
+    from holdfast.experiments.forecast.sources import read_log
+    from holdfast.experiments.tables import render
+    from holdfast.experiments.terminal import warn
+    from holdfast.workloads.ground.columns import Quantity
+    from holdfast.workloads.ground.errors import InputError
+    from holdfast.workloads.logs.machine_size import with_assumed_size
+    from holdfast.workloads.logs.one_pool import caveats
 
     check_outputs(arguments.output, None)
     trace = read_log(arguments.log, **read_options(arguments.reading))

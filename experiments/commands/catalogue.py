@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
 
-from workloads.ground.errors import UnknownNameError
-from workloads.ground.registry import Known, Registry
+from holdfast.workloads.ground.errors import UnknownNameError
+from holdfast.workloads.ground.registry import Known, Registry
 
 __all__ = ["KINDS", "Kind", "catalogue", "format_catalogue"]
 
@@ -55,16 +55,17 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("order", "queue orders", "--order NAME", "policies.order:ORDERS"),
-        Kind("backfilling", "backfilling rules", "--backfilling NAME", "policies.backfilling:BACKFILLING"),
-        Kind("notice", "notice strategies", "--mechanism NAME-ARRIVAL", "policies.notice:NOTICES"),
-        Kind("arrival", "arrival strategies", "--mechanism NOTICE-NAME", "policies.arrival:ARRIVALS"),
-        Kind("tenants", "tenants rules", "--tenants NAME", "policies.reserved_backfill:TENANCIES"),
-        Kind("expansion", "expansions of running malleable jobs", "--expansion NAME", "policies.expansion:EXPANSIONS"),
+        Kind("order", "queue orders", "--order NAME", "holdfast.policies.order:ORDERS"),
+        Kind("backfilling", "backfilling rules", "--backfilling NAME", "holdfast.policies.backfilling:BACKFILLING"),
+        Kind("notice", "notice strategies", "--mechanism NAME-ARRIVAL", "holdfast.policies.notice:NOTICES"),
+        Kind("arrival", "arrival strategies", "--mechanism NOTICE-NAME", "holdfast.policies.arrival:ARRIVALS"),
+        Kind("tenants", "tenants rules", "--tenants NAME", "holdfast.policies.reserved_backfill:TENANCIES"),
+        Kind("expansion", "expansions of running malleable jobs", "--expansion NAME",
+        "holdfast.policies.expansion:EXPANSIONS"),
         Kind("strategy", "planning strategies", "--strategy NAME, --plan NAME",
-             "policies.planning.strategies:STRATEGIES"),
-        Kind("reader", "readers of traces", "--format NAME", "workloads.logs.readers:READERS"),
-        Kind("export", "export formats", "holdfast export --format NAME", "experiments.exports:EXPORTS"),
+             "holdfast.policies.planning.strategies:STRATEGIES"),
+        Kind("reader", "readers of traces", "--format NAME", "holdfast.workloads.logs.readers:READERS"),
+        Kind("export", "export formats", "holdfast export --format NAME", "holdfast.experiments.exports:EXPORTS"),
     )
 }  # fmt: skip
 

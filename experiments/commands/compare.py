@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import TrustOption, check_outputs, json_file
-from experiments.terminal import warn
-from workloads.ground.parameters import Parameter
+from holdfast.experiments.commands.asking.arguments import TrustOption, check_outputs, json_file
+from holdfast.experiments.terminal import warn
+from holdfast.workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
 
@@ -46,13 +46,13 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.figures.recording.paired_gains import plot_gains
-    from experiments.figures.style import save
-    from experiments.recordings.gain_rows import GAIN_COLUMNS
-    from experiments.recordings.job_groups import GROUPS
-    from experiments.recordings.paired_comparison import MEASURES, gains, read_pair
-    from experiments.tables import write_csv
-    from workloads.ground.errors import InputError, UnknownNameError
+    from holdfast.experiments.figures.recording.paired_gains import plot_gains
+    from holdfast.experiments.figures.style import save
+    from holdfast.experiments.recordings.gain_rows import GAIN_COLUMNS
+    from holdfast.experiments.recordings.job_groups import GROUPS
+    from holdfast.experiments.recordings.paired_comparison import MEASURES, gains, read_pair
+    from holdfast.experiments.tables import write_csv
+    from holdfast.workloads.ground.errors import InputError, UnknownNameError
 
     if len(arguments.result) > 2:
         raise InputError(f"compares two results, not {len(arguments.result)}")
@@ -75,6 +75,6 @@ def main(arguments: Arguments) -> None:
         if arguments.json != "-":
             print(f"written to {table}, {png}, {pdf}")
     if arguments.json is not None:
-        from experiments.planning.plan_document import write_json
+        from holdfast.experiments.planning.plan_document import write_json
 
         write_json(arguments.json, found.document())

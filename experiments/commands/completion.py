@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from workloads.ground.parameters import Parameter
+from holdfast.workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
 
@@ -19,7 +19,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.commands.shell.completion_scripts import SCRIPTS
-    from experiments.commands.shell.completion_words import all_commands
+    from holdfast.experiments.commands.shell.completion_scripts import SCRIPTS
+    from holdfast.experiments.commands.shell.completion_words import all_commands
 
     print(SCRIPTS[arguments.shell](all_commands()), end="")

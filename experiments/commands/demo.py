@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from experiments import cli
-from experiments.commands.asking.arguments import PaperReading
-from workloads.ground.parameters import Parameter, Seed, wholes
+from holdfast.experiments import cli
+from holdfast.experiments.commands.asking.arguments import PaperReading
+from holdfast.workloads.ground.parameters import Parameter, Seed, wholes
 
 __all__ = ["Arguments", "main"]
 
@@ -26,10 +26,10 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run ``holdfast generate``, then ``holdfast run``."""
-    from experiments.output.directory_checks import RUN, check_fresh
-    from experiments.output.locks import writing
-    from experiments.recordings.replay import make_directory
-    from workloads.ground.errors import InputError
+    from holdfast.experiments.output.directory_checks import RUN, check_fresh
+    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.workloads.ground.errors import InputError
 
     directory = make_directory(arguments.output)
     year = str(directory / "year.swf.gz")
@@ -49,8 +49,8 @@ def main(arguments: Arguments) -> None:
 
 def _is_demo(directory: Path, year: Path) -> bool:
     """Whether the results in a directory are those of an earlier demo there."""
-    from experiments.recordings.run_file import holds_run, open_run
-    from workloads.ground.errors import InputError
+    from holdfast.experiments.recordings.run_file import holds_run, open_run
+    from holdfast.workloads.ground.errors import InputError
 
     try:
         return holds_run(directory) and Path(open_run(directory).content["input"]["path"]).resolve() == year.resolve()

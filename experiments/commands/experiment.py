@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from workloads.ground.parameters import Parameter, SecondsAbove0, Seed, wholes
-from workloads.ground.release import VERSION
-from workloads.ground.units import duration_text
+from holdfast.workloads.ground.parameters import Parameter, SecondsAbove0, Seed, wholes
+from holdfast.workloads.ground.release import VERSION
+from holdfast.workloads.ground.units import duration_text
 
 if TYPE_CHECKING:
-    from experiments.study.verdicts import Verdict
+    from holdfast.experiments.study.verdicts import Verdict
 
 __all__ = ["KEPT", "Arguments", "main"]
 
@@ -69,14 +69,14 @@ class Arguments:
 
 def main(arguments: Arguments) -> int:
     """Run the command."""
-    from experiments.output.directory_checks import check_kind
-    from experiments.output.locks import writing
-    from experiments.output.signals import Interrupted, hold_interruptions, time_limit
-    from experiments.recordings.replay import make_directory
-    from experiments.study.experiment import all_experiments, find_experiment, run_experiment
-    from experiments.study.packed_store import ask, carry, take_over
-    from experiments.study.parameters import with_settings
-    from workloads.ground.errors import InputError
+    from holdfast.experiments.output.directory_checks import check_kind
+    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.output.signals import Interrupted, hold_interruptions, time_limit
+    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.experiments.study.experiment import all_experiments, find_experiment, run_experiment
+    from holdfast.experiments.study.packed_store import ask, carry, take_over
+    from holdfast.experiments.study.parameters import with_settings
+    from holdfast.workloads.ground.errors import InputError
 
     if not arguments.id:
         for item in all_experiments().values():
@@ -139,7 +139,7 @@ def _is_bare(directory: Path) -> bool:
 
 
 def _show(verdict: Verdict) -> None:
-    from experiments.study.verdicts import format_p
+    from holdfast.experiments.study.verdicts import format_p
 
     print(f"  {verdict.outcome_words}: {verdict.claim}")
     printed = f"printed {verdict.printed} ({verdict.source}); " if verdict.printed else ""

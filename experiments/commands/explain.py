@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import JOB_ID, TrustOption, chosen_run, json_file
-from workloads.ground.parameters import Parameter, wholes
+from holdfast.experiments.commands.asking.arguments import JOB_ID, TrustOption, chosen_run, json_file
+from holdfast.workloads.ground.parameters import Parameter, wholes
 
 if TYPE_CHECKING:
-    from experiments.stories.machine_story import MachineStories
-    from experiments.stories.pool_story import PoolStories
-    from experiments.stories.story import Stories
+    from holdfast.experiments.stories.machine_story import MachineStories
+    from holdfast.experiments.stories.pool_story import PoolStories
+    from holdfast.experiments.stories.story import Stories
 
 __all__ = ["Arguments", "main"]
 
@@ -46,10 +46,10 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.commands.asking.arguments import check_outputs
-    from experiments.recordings.archive import read_recording
-    from experiments.stories.worst_jobs import worst, worst_table
-    from workloads.ground.errors import InputError
+    from holdfast.experiments.commands.asking.arguments import check_outputs
+    from holdfast.experiments.recordings.archive import read_recording
+    from holdfast.experiments.stories.worst_jobs import worst, worst_table
+    from holdfast.workloads.ground.errors import InputError
 
     ids, most = arguments.job, arguments.worst
     if not ids and most is None:
@@ -80,15 +80,15 @@ def main(arguments: Arguments) -> None:
 def _stories(arguments: Arguments) -> Stories | MachineStories | PoolStories:
     from pathlib import Path
 
-    from experiments.output.manifest import open_result
-    from experiments.recordings.archive import read_recording
-    from experiments.recordings.run_file import RUN, recorded_measurement
-    from experiments.recordings.stored_allocations import has_pools, read_allocations
-    from experiments.stories.story import Stories
+    from holdfast.experiments.output.manifest import open_result
+    from holdfast.experiments.recordings.archive import read_recording
+    from holdfast.experiments.recordings.run_file import RUN, recorded_measurement
+    from holdfast.experiments.recordings.stored_allocations import has_pools, read_allocations
+    from holdfast.experiments.stories.story import Stories
 
     allocations = read_allocations(arguments.directory, arguments.mechanism)
     if allocations is not None:
-        from experiments.stories.machine_story import MachineStories
+        from holdfast.experiments.stories.machine_story import MachineStories
 
         recording = read_recording(arguments.directory, arguments.mechanism, events=False, trust=arguments.trust)
         return MachineStories(recording, allocations)
@@ -101,8 +101,8 @@ def _stories(arguments: Arguments) -> Stories | MachineStories | PoolStories:
     measurement = recorded_measurement(place, content)
     tolerance = measurement.instant_tolerance if "measurement" in content else None
     if pools:
-        from experiments.recordings.pool_replays import replay_pools
-        from experiments.stories.pool_story import PoolStories
+        from holdfast.experiments.recordings.pool_replays import replay_pools
+        from holdfast.experiments.stories.pool_story import PoolStories
 
         replays = replay_pools(arguments.directory, arguments.mechanism, trust=arguments.trust)
         return PoolStories(replays, instant_tolerance=tolerance)
@@ -110,7 +110,7 @@ def _stories(arguments: Arguments) -> Stories | MachineStories | PoolStories:
 
 
 def _write(path: str, facts: object) -> None:
-    from workloads.ground.files import atomic_open
+    from holdfast.workloads.ground.files import atomic_open
 
     # The one control character that JSON may hold as it is, and a terminal should not get.
     text = json.dumps(facts, indent=2).replace("\x7f", "\\u007f") + "\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import TrustOption, chosen_run
-from workloads.ground.parameters import Parameter
+from holdfast.experiments.commands.asking.arguments import TrustOption, chosen_run
+from holdfast.workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
 
@@ -29,8 +29,8 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.exports.formats import EXPORTS, export_result, find_format
-    from experiments.recordings.archive import read_recording
+    from holdfast.experiments.exports.formats import EXPORTS, export_result, find_format
+    from holdfast.experiments.recordings.archive import read_recording
 
     name = arguments.format or find_format(arguments.output)
     EXPORTS[name]  # refuse an unknown format before reading a long result

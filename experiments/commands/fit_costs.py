@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import (
+from holdfast.experiments.commands.asking.arguments import (
     Classes,
     LogReading,
     check_outputs,
@@ -15,11 +15,11 @@ from experiments.commands.asking.arguments import (
     machine_size,
     read_options,
 )
-from workloads.ground.parameters import Nodes, Parameter, changed_parameters
-from workloads.ground.release import VERSION
+from holdfast.workloads.ground.parameters import Nodes, Parameter, changed_parameters
+from holdfast.workloads.ground.release import VERSION
 
 if TYPE_CHECKING:
-    from experiments.planning.wait_pairs import WaitPairs
+    from holdfast.experiments.planning.wait_pairs import WaitPairs
 
 __all__ = ["Arguments", "main"]
 
@@ -46,18 +46,18 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.cost_file import fits_table
-    from experiments.planning.plan_document import write_document
-    from policies.planning.waits.document import to_document
-    from policies.planning.waits.fitting import fit_waits
+    from holdfast.experiments.planning.cost_file import fits_table
+    from holdfast.experiments.planning.plan_document import write_document
+    from holdfast.policies.planning.waits.document import to_document
+    from holdfast.policies.planning.waits.fitting import fit_waits
 
     check_outputs(arguments.output, arguments.plot)
     pairs = _read_pairs(arguments)
     model = fit_waits(pairs.walltimes, pairs.waits, pairs.nodes, arguments.classes)
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
-        from experiments.figures.planning.costs import plot_costs
-        from experiments.figures.style import save
+        from holdfast.experiments.figures.planning.costs import plot_costs
+        from holdfast.experiments.figures.style import save
 
         figure = plot_costs(pairs.walltimes, pairs.waits, pairs.nodes, model, pairs.title)
     if arguments.output:
@@ -75,10 +75,10 @@ def main(arguments: Arguments) -> None:
 
 
 def _read_pairs(arguments: Arguments) -> WaitPairs:
-    from experiments.planning.wait_pairs import pairs_of_results, pairs_of_trace
-    from workloads.ground.errors import InputError
-    from workloads.logs.readers import read_workload
-    from workloads.logs.trace import Trace
+    from holdfast.experiments.planning.wait_pairs import pairs_of_results, pairs_of_trace
+    from holdfast.workloads.ground.errors import InputError
+    from holdfast.workloads.logs.readers import read_workload
+    from holdfast.workloads.logs.trace import Trace
 
     if Path(arguments.input).is_dir():
         for item in changed_parameters(arguments):

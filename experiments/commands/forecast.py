@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
-from experiments.commands.asking.cluster_state_options import (
+from holdfast.experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
+from holdfast.experiments.commands.asking.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
     RuleOptions,
@@ -14,14 +14,14 @@ from experiments.commands.asking.cluster_state_options import (
     read_record,
     write_document,
 )
-from experiments.commands.asking.site_snapshots import site_question
-from experiments.terminal import warn
-from workloads.ground.errors import InputError
-from workloads.ground.parameters import Nodes, Parameter, SecondsAbove0
-from workloads.ground.wording import in_unit
+from holdfast.experiments.commands.asking.site_snapshots import site_question
+from holdfast.experiments.terminal import warn
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.parameters import Nodes, Parameter, SecondsAbove0
+from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
-    from experiments.forecast.machine_state import MachineState
+    from holdfast.experiments.forecast.machine_state import MachineState
 
 __all__ = ["Arguments", "main"]
 
@@ -61,9 +61,9 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.forecast.forecasts import forecast
-    from experiments.forecast.history import read_history
-    from experiments.forecast.report import FROM_NOW, document, sentence, table
+    from holdfast.experiments.forecast.forecasts import forecast
+    from holdfast.experiments.forecast.history import read_history
+    from holdfast.experiments.forecast.report import FROM_NOW, document, sentence, table
 
     question = site_question("forecast", arguments.present, arguments.rules)
     drawing = arguments.drawing.keywords(question.rules)
@@ -93,8 +93,8 @@ def main(arguments: Arguments) -> None:
             arguments.json, document(found, log=arguments.present.log, seed=drawing["seed"], **present.facts())
         )
     if arguments.plot is not None:
-        from experiments.figures.planning.forecasts import plot_forecast
-        from experiments.figures.style import relabel, save
+        from holdfast.experiments.figures.planning.forecasts import plot_forecast
+        from holdfast.experiments.figures.style import relabel, save
 
         for path in save(
             relabel(plot_forecast(found.rows(), found.waits, found.others - state.at), present.unit), arguments.plot

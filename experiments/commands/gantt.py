@@ -6,9 +6,9 @@ import shlex
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
-from experiments.recordings.time_windows import Window
-from workloads.ground.parameters import Parameter
+from holdfast.experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
 
@@ -30,15 +30,15 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from pathlib import Path
 
-    from experiments.gantt.page import write_gantt
-    from experiments.recordings.archive import read_recording
-    from experiments.recordings.stored_allocations import has_pools, read_allocations
+    from holdfast.experiments.gantt.page import write_gantt
+    from holdfast.experiments.recordings.archive import read_recording
+    from holdfast.experiments.recordings.stored_allocations import has_pools, read_allocations
 
     check_outputs(arguments.output, None)
     allocations = read_allocations(arguments.directory, arguments.mechanism)
     pools = None
     if allocations is None and has_pools(arguments.directory, arguments.mechanism):
-        from experiments.recordings.pool_replays import replay_pools
+        from holdfast.experiments.recordings.pool_replays import replay_pools
 
         pools = replay_pools(arguments.directory, arguments.mechanism, trust=arguments.trust)
         recording = pools.recording

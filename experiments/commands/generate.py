@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Annotated
 
-from experiments.commands.asking.arguments import PaperReading
-from workloads.ground.errors import ParameterError
-from workloads.ground.parameters import Parameter, Seconds, Seed, wholes
-from workloads.theta.year import LARGEST
+from holdfast.experiments.commands.asking.arguments import PaperReading
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.parameters import Parameter, Seconds, Seed, wholes
+from holdfast.workloads.theta.year import LARGEST
 
 __all__ = ["Arguments", "main"]
 
@@ -45,9 +45,9 @@ def main(arguments: Arguments) -> None:
         raise ParameterError(
             "--output", f"a file that ends in {', '.join(_LEGAL[:-1])} or {_LEGAL[-1]}", arguments.output
         )
-    from workloads.logs.swf import write_swf
-    from workloads.theta.generator import generate
-    from workloads.theta.presets import preset_year
+    from holdfast.workloads.logs.swf import write_swf
+    from holdfast.workloads.theta.generator import generate
+    from holdfast.workloads.theta.presets import preset_year
 
     year = preset_year(arguments.preset)
     if arguments.jobs is not None:
@@ -57,8 +57,8 @@ def main(arguments: Arguments) -> None:
     trace = generate(year, seed=arguments.seed)
     written = f"{len(trace.jobs):,} jobs written to {arguments.output}"
     if is_table:
-        from workloads.hybrid.assignment import as_rigid
-        from workloads.table.job_table import write_job_table
+        from holdfast.workloads.hybrid.assignment import as_rigid
+        from holdfast.workloads.table.job_table import write_job_table
 
         write_job_table(as_rigid(trace), arguments.output)
         print(f"{written}; a job table does not record the size of the machine: replay it with --nodes {trace.nodes}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.commands.asking.arguments import (
+from holdfast.experiments.commands.asking.arguments import (
     LogReading,
     check_outputs,
     choose_machine_size,
@@ -15,14 +15,14 @@ from experiments.commands.asking.arguments import (
     machine_size,
     read_log,
 )
-from experiments.commands.asking.machine_options import MachineFile, check_reading, fit_log, machine_remarks
-from experiments.terminal import printed_text, warn
-from workloads.ground.parameters import Nodes, Parameter
+from holdfast.experiments.commands.asking.machine_options import MachineFile, check_reading, fit_log, machine_remarks
+from holdfast.experiments.terminal import printed_text, warn
+from holdfast.workloads.ground.parameters import Nodes, Parameter
 
 if TYPE_CHECKING:
-    from simulator import Result
-    from workloads.logs.trace import Trace
-    from workloads.machines.machine_workload import MachineWorkload
+    from holdfast.simulator import Result
+    from holdfast.workloads.logs.trace import Trace
+    from holdfast.workloads.machines.machine_workload import MachineWorkload
 
 __all__ = ["Arguments", "main"]
 
@@ -55,17 +55,17 @@ def main(arguments: Arguments) -> None:
     with printed_text(arguments.json):
         document = _describe(arguments)
     if arguments.json is not None:
-        from experiments.planning.plan_document import write_json
+        from holdfast.experiments.planning.plan_document import write_json
 
         write_json(arguments.json, document)
 
 
 def _describe(arguments: Arguments) -> dict[str, Any]:
     """Print the description of the trace, and draw it if asked; returns the JSON document."""
-    from experiments.traces.calendar import submits_between
-    from experiments.traces.description import describe, describe_reading, need_jobs
-    from experiments.traces.trace_document import trace_document
-    from workloads.logs.one_pool import caveats
+    from holdfast.experiments.traces.calendar import submits_between
+    from holdfast.experiments.traces.description import describe, describe_reading, need_jobs
+    from holdfast.experiments.traces.trace_document import trace_document
+    from holdfast.workloads.logs.one_pool import caveats
 
     workload = None
     if arguments.machine.machine is not None:
@@ -105,7 +105,7 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
     _print(_waits(trace, result))
     document = trace_document(trace, nodes, about, result, about_pool)
     if workload is not None:
-        from experiments.traces.machine_comparison import comparison_text, partition_waits
+        from holdfast.experiments.traces.machine_comparison import comparison_text, partition_waits
 
         print(f"\n{comparison_text(trace, workload, result)}")
         document["partitions"] = [
@@ -116,8 +116,8 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
             for row in partition_waits(trace, workload, result)
         ]
     if arguments.plot:
-        from experiments.figures.planning.waits import plot_trace
-        from experiments.figures.style import save
+        from holdfast.experiments.figures.planning.waits import plot_trace
+        from holdfast.experiments.figures.style import save
 
         for path in save(plot_trace(trace, result), arguments.plot):
             print(f"drawn in {path}")
@@ -138,10 +138,10 @@ def _shape(workload: MachineWorkload) -> str:
 
 def _simulate(trace: Trace, nodes: int, workload: MachineWorkload | None) -> Result:
     """FCFS/EASY on the trace as it is, with a bar if it takes some seconds."""
-    from experiments.sweeps.progress import Bar
-    from policies.mechanism import BASELINE
-    from simulator import simulate
-    from workloads.hybrid.assignment import as_rigid
+    from holdfast.experiments.sweeps.progress import Bar
+    from holdfast.policies.mechanism import BASELINE
+    from holdfast.simulator import simulate
+    from holdfast.workloads.hybrid.assignment import as_rigid
 
     jobs = as_rigid(trace)
     with Bar(len(jobs), [BASELINE]) as bar:
@@ -152,7 +152,7 @@ def _simulate(trace: Trace, nodes: int, workload: MachineWorkload | None) -> Res
 
 def _processors(trace: Trace) -> str:
     """How to count nodes, where the header says how many processors each has."""
-    from workloads.logs.swf_header import header_sizes
+    from holdfast.workloads.logs.swf_header import header_sizes
 
     if "MachineFile" in trace.header:
         return f"; {trace.header['MachineFile']}"
@@ -165,7 +165,7 @@ def _processors(trace: Trace) -> str:
 
 def _life(trace: Trace) -> list[tuple[str, str]]:
     """What the trace records of withdrawals and dependencies, where it does."""
-    from experiments.traces.trace_document import median_cancelled_wait
+    from holdfast.experiments.traces.trace_document import median_cancelled_wait
 
     rows = []
     cancelled = median_cancelled_wait(trace)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import Classes
-from experiments.commands.asking.simulation_options import Simulation, SimulationOptions, prepare_simulation
-from experiments.output.signals import Interrupted
-from experiments.terminal import warn
-from workloads.ground.parameters import Group, Parameter, Share, wholes
-from workloads.ground.release import VERSION
+from holdfast.experiments.commands.asking.arguments import Classes
+from holdfast.experiments.commands.asking.simulation_options import Simulation, SimulationOptions, prepare_simulation
+from holdfast.experiments.output.signals import Interrupted
+from holdfast.experiments.terminal import warn
+from holdfast.workloads.ground.parameters import Group, Parameter, Share, wholes
+from holdfast.workloads.ground.release import VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from experiments.planning.closed_loop import Loop
+    from holdfast.experiments.planning.closed_loop import Loop
 
 __all__ = ["Arguments", "main"]
 
@@ -42,13 +42,13 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.output.directory_checks import check_fresh
-    from experiments.output.locks import writing
-    from experiments.paper_readings import find_reading
-    from experiments.planning.closed_loop import check_strategies
-    from experiments.recordings.replay import make_directory, parse_mechanisms
-    from experiments.recordings.run_file import RUN
-    from workloads.ground.errors import InputError, ParameterError
+    from holdfast.experiments.output.directory_checks import check_fresh
+    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.paper_readings import find_reading
+    from holdfast.experiments.planning.closed_loop import check_strategies
+    from holdfast.experiments.recordings.replay import make_directory, parse_mechanisms
+    from holdfast.experiments.recordings.run_file import RUN
+    from holdfast.workloads.ground.errors import InputError, ParameterError
 
     reading = find_reading(arguments.simulation.paper.reading or "default")
     mechanisms = [reading.mechanism(name) for name in parse_mechanisms(arguments.mechanism)]
@@ -77,8 +77,8 @@ def _close(
     arguments: Arguments, simulation: Simulation, mechanism: str, directory: Path | None
 ) -> tuple[Loop, KeyboardInterrupt | None]:
     """Announce the input, and run the loop; returns also what has interrupted it."""
-    from experiments.planning.closed_loop import Loop, Round, close_loop
-    from experiments.recordings.run_file import holds_run
+    from holdfast.experiments.planning.closed_loop import Loop, Round, close_loop
+    from holdfast.experiments.recordings.run_file import holds_run
 
     found: list[Round] = []
 
@@ -123,16 +123,16 @@ def _close(
 
 def _store(arguments: Arguments, simulation: Simulation, mechanism: str, directory: Path, loop: Loop) -> None:
     """Write the rounds, the costs of the last one, the job table and the figure."""
-    from experiments.figures.planning.loop import plot_loop
-    from experiments.figures.style import save
-    from experiments.output.atomic_replace import handover
-    from experiments.output.manifest import seal
-    from experiments.planning.closed_loop import COLUMNS
-    from experiments.planning.plan_document import write_document
-    from experiments.recordings.run_file import PICTURE_FILES, RUN
-    from experiments.tables import write_csv
-    from policies.planning.waits.document import to_document
-    from workloads.table.job_table import write_job_table
+    from holdfast.experiments.figures.planning.loop import plot_loop
+    from holdfast.experiments.figures.style import save
+    from holdfast.experiments.output.atomic_replace import handover
+    from holdfast.experiments.output.manifest import seal
+    from holdfast.experiments.planning.closed_loop import COLUMNS
+    from holdfast.experiments.planning.plan_document import write_document
+    from holdfast.experiments.recordings.run_file import PICTURE_FILES, RUN
+    from holdfast.experiments.tables import write_csv
+    from holdfast.policies.planning.waits.document import to_document
+    from holdfast.workloads.table.job_table import write_job_table
 
     rows = [item.row() for item in loop.rounds]
     costs = to_document(
@@ -152,8 +152,8 @@ def _store(arguments: Arguments, simulation: Simulation, mechanism: str, directo
 
 def _print(loop: Loop) -> None:
     """Print the rounds, and what the plans of the last one gain."""
-    from experiments.planning.closed_loop import ROUNDS
-    from experiments.tables import render
+    from holdfast.experiments.planning.closed_loop import ROUNDS
+    from holdfast.experiments.tables import render
 
     rows = [item.row() for item in loop.rounds]
     print(f"\n{render(rows, ROUNDS)}\n")

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.terminal import note
-from workloads.ground.parameters import Parameter
+from holdfast.experiments.terminal import note
+from holdfast.workloads.ground.parameters import Parameter
 
 if TYPE_CHECKING:
-    from workloads.machines.sources import FoundMachine
+    from holdfast.workloads.machines.sources import FoundMachine
 
 __all__ = ["Arguments", "main"]
 
@@ -47,11 +47,11 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.commands.asking.arguments import check_outputs
-    from experiments.slurm.site_snapshot import expand_snapshots
-    from workloads.ground.errors import InputError
-    from workloads.machines.machine_file import read_machine, write_machine
-    from workloads.machines.summary import machine_summary
+    from holdfast.experiments.commands.asking.arguments import check_outputs
+    from holdfast.experiments.slurm.site_snapshot import expand_snapshots
+    from holdfast.workloads.ground.errors import InputError
+    from holdfast.workloads.machines.machine_file import read_machine, write_machine
+    from holdfast.workloads.machines.summary import machine_summary
 
     sources = expand_snapshots(arguments.sources, "nodes.txt", "config.txt", "partitions.txt")
     if sources[0] == "show":
@@ -73,15 +73,15 @@ def main(arguments: Arguments) -> None:
 
 def _find_machine(sources: Sequence[str], columns: str | None) -> FoundMachine:
     """The machine of files of a site, or of one log."""
-    from workloads.ground.errors import ParameterError
-    from workloads.ground.files import decode_text, read_bytes
-    from workloads.machines.sources import is_machine_source, machine_from_files
+    from holdfast.workloads.ground.errors import ParameterError
+    from holdfast.workloads.ground.files import decode_text, read_bytes
+    from holdfast.workloads.machines.sources import is_machine_source, machine_from_files
 
     if len(sources) == 1:
         data = read_bytes(sources[0])
         if columns is not None or data.startswith(b"PAR1") or not is_machine_source(decode_text(data, sources[0])):
-            from workloads.requests.estimate import estimated_machine
-            from workloads.requests.log_requests import read_requests
+            from holdfast.workloads.requests.estimate import estimated_machine
+            from holdfast.workloads.requests.log_requests import read_requests
 
             return estimated_machine(read_requests(sources[0], columns=columns))
     elif columns is not None:

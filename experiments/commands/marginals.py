@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from experiments.commands.asking.arguments import LogReading, machine_size, read_options
-from workloads.ground.parameters import Nodes, Parameter, Seconds, Seed
+from holdfast.experiments.commands.asking.arguments import LogReading, machine_size, read_options
+from holdfast.workloads.ground.parameters import Nodes, Parameter, Seconds, Seed
 
 __all__ = ["Arguments", "main"]
 
@@ -32,13 +32,13 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.figures.study.marginals import plot_marginals
-    from experiments.figures.style import save
-    from experiments.recordings.replay import make_directory
-    from experiments.tables import write_csv
-    from experiments.traces.marginals import compare, format_comparison
-    from workloads.logs.readers import read_trace
-    from workloads.theta.generator import generate
+    from holdfast.experiments.figures.study.marginals import plot_marginals
+    from holdfast.experiments.figures.style import save
+    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.experiments.tables import write_csv
+    from holdfast.experiments.traces.marginals import compare, format_comparison
+    from holdfast.workloads.logs.readers import read_trace
+    from holdfast.workloads.theta.generator import generate
 
     seed, shift = arguments.seed, arguments.clock
     real = read_trace(arguments.trace, **read_options(arguments.reading))

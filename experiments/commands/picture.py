@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
-from experiments.commands.asking.figure_options import FigureOptions
-from experiments.figures.recording.recording_figures import RECORDING_FIGURES
-from experiments.recordings.time_windows import Window
-from workloads.ground.parameters import Parameter, Positive
+from holdfast.experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
+from holdfast.experiments.commands.asking.figure_options import FigureOptions
+from holdfast.experiments.figures.recording.recording_figures import RECORDING_FIGURES
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.workloads.ground.parameters import Parameter, Positive
 
 __all__ = ["Arguments", "main"]
 
@@ -38,9 +38,9 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from pathlib import Path
 
-    from experiments.figures.recording.recording_figures import figure_path, select_figures
-    from experiments.recordings.archive import read_recording
-    from workloads.ground.errors import InputError
+    from holdfast.experiments.figures.recording.recording_figures import figure_path, select_figures
+    from holdfast.experiments.recordings.archive import read_recording
+    from holdfast.workloads.ground.errors import InputError
 
     names = select_figures(arguments.kind)
     check_outputs(None, arguments.output)

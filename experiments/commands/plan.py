@@ -7,17 +7,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.commands.asking.arguments import check_outputs, json_file
-from experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
-from workloads.ground.errors import ParameterError
-from workloads.ground.parameters import Group, Parameter, Positive, Seconds, Values, changed_parameters, number, wholes
+from holdfast.experiments.commands.asking.arguments import check_outputs, json_file
+from holdfast.experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.parameters import (
+    Group,
+    Parameter,
+    Positive,
+    Seconds,
+    Values,
+    changed_parameters,
+    number,
+    wholes,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from experiments.planning.cost_file import Prices
-    from policies.planning.costs import CostModel
-    from workloads.distributions.distribution import Distribution
+    from holdfast.experiments.planning.cost_file import Prices
+    from holdfast.policies.planning.costs import CostModel
+    from holdfast.workloads.distributions.distribution import Distribution
 
 __all__ = ["Arguments", "main"]
 
@@ -135,7 +144,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.plan_document import (
+    from holdfast.experiments.planning.plan_document import (
         comparison_row,
         comparison_table,
         document,
@@ -144,9 +153,14 @@ def main(arguments: Arguments) -> None:
         request_sentence,
         write_document,
     )
-    from policies.planning.planner import Planning, parse_strategy, refuse_checkpoints, strategy_without_checkpoints
-    from policies.planning.strategies import STRATEGIES
-    from workloads.ground.errors import InputError
+    from holdfast.policies.planning.planner import (
+        Planning,
+        parse_strategy,
+        refuse_checkpoints,
+        strategy_without_checkpoints,
+    )
+    from holdfast.policies.planning.strategies import STRATEGIES
+    from holdfast.workloads.ground.errors import InputError
 
     _check_words(arguments)
     check_outputs(arguments.json, arguments.plot)
@@ -175,8 +189,8 @@ def main(arguments: Arguments) -> None:
     compared = [comparison_row(other, distribution, runs) for other in others]
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
-        from experiments.figures.planning.plans import plot_plan
-        from experiments.figures.style import save
+        from holdfast.experiments.figures.planning.plans import plot_plan
+        from holdfast.experiments.figures.style import save
 
         figure = plot_plan(entry, distribution, f"{title} plan for {origin}", runs)
     if arguments.json:
@@ -205,7 +219,7 @@ def main(arguments: Arguments) -> None:
 
 def _check_words(arguments: Arguments) -> None:
     """Refuse words that do not go together."""
-    from workloads.ground.errors import InputError
+    from holdfast.workloads.ground.errors import InputError
 
     if (arguments.distribution is None) == (arguments.runs is None):
         raise InputError(f"give either a distribution ({', '.join(DISTRIBUTIONS)}) or --runs FILE")
@@ -231,14 +245,14 @@ def _check_words(arguments: Arguments) -> None:
 
 def _read_costs(arguments: Arguments) -> tuple[CostModel, Prices | None]:
     """The costs, and the file that their prices come from."""
-    from policies.planning.costs import CostModel
+    from holdfast.policies.planning.costs import CostModel
 
     costs = CostModel(
         checkpoint=arguments.checkpoint or 0.0,
         restart=arguments.restart or 0.0,
     )
     if arguments.costs is not None:
-        from experiments.planning.cost_file import Prices, read_costs
+        from holdfast.experiments.planning.cost_file import Prices, read_costs
 
         prices = Prices(arguments.costs, read_costs(arguments.costs, "plan"), arguments.nodes)
         return prices.model.apply(costs, arguments.nodes), prices
@@ -249,9 +263,9 @@ def _distribution(
     arguments: Arguments, costs: CostModel, strategy: str, grid: dict[str, Any]
 ) -> tuple[Distribution, np.ndarray | None, str, str]:
     """Distribution of the runtime, the past runs if it comes from them, its description, and a table of the fits."""
-    from experiments.planning.plan_document import fit_table
-    from experiments.planning.plan_inputs import make_distribution, parse_unit, read_runs
-    from policies.planning.planner import fit_runs
+    from holdfast.experiments.planning.plan_document import fit_table
+    from holdfast.experiments.planning.plan_inputs import make_distribution, parse_unit, read_runs
+    from holdfast.policies.planning.planner import fit_runs
 
     unit = parse_unit(arguments.unit)
     if arguments.runs is None:

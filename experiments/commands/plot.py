@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
-from experiments.commands.asking.figure_options import FigureOptions
-from experiments.terminal import note, warn
-from workloads.ground.parameters import Parameter
+from holdfast.experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
+from holdfast.experiments.commands.asking.figure_options import FigureOptions
+from holdfast.experiments.terminal import note, warn
+from holdfast.workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
 
@@ -53,12 +53,18 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.output.locks import writing
-    from experiments.output.manifest import SWEEP
-    from experiments.recordings.replay import make_directory
-    from experiments.study.redraw import PICTURES, draw_pictures, find_experiments, present_again, refuse_changes
-    from experiments.tables import read_csv
-    from workloads.ground.errors import TraceError
+    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.output.manifest import SWEEP
+    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.experiments.study.redraw import (
+        PICTURES,
+        draw_pictures,
+        find_experiments,
+        present_again,
+        refuse_changes,
+    )
+    from holdfast.experiments.tables import read_csv
+    from holdfast.workloads.ground.errors import TraceError
 
     directory, form = Path(arguments.directory), arguments.look.form
     swept = (directory / SWEEP).is_file() and not (directory / "aggregates.csv").is_file()  # by an older version
@@ -88,20 +94,20 @@ def main(arguments: Arguments) -> None:
 
 def _unit(directory: Path) -> str:
     """What sizes count in the results of a directory."""
-    from experiments.output.manifest import open_result
-    from experiments.recordings.run_file import RUN, holds_run, recorded_unit
+    from holdfast.experiments.output.manifest import open_result
+    from holdfast.experiments.recordings.run_file import RUN, holds_run, recorded_unit
 
     return recorded_unit(open_result(directory, RUN, check=False).content) if holds_run(directory) else "nodes"
 
 
 def _draw_selection(arguments: Arguments, directory: Path) -> None:
     """Sum up some runs of a directory in another way than its own tables, print and draw it."""
-    from experiments.figures.study.aggregates import plot_aggregates, plot_differences
-    from experiments.figures.style import relabel
-    from experiments.output.locks import writing
-    from experiments.study.redraw import read_summary, refuse_changes
-    from experiments.sweeps.aggregates import aggregate_rows, difference_rows, filter_rows, parse_reference
-    from workloads.ground.errors import InputError
+    from holdfast.experiments.figures.study.aggregates import plot_aggregates, plot_differences
+    from holdfast.experiments.figures.style import relabel
+    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.study.redraw import read_summary, refuse_changes
+    from holdfast.experiments.sweeps.aggregates import aggregate_rows, difference_rows, filter_rows, parse_reference
+    from holdfast.workloads.ground.errors import InputError
 
     if arguments.id:
         raise InputError("--against, --metrics and --where are for runs, not for experiments: leave the ids out")
@@ -123,7 +129,7 @@ def _draw_selection(arguments: Arguments, directory: Path) -> None:
 
 
 def _say_undrawn(rows: Sequence[Mapping[str, Any]]) -> None:
-    from experiments.figures.study.aggregates import undrawn
+    from holdfast.experiments.figures.study.aggregates import undrawn
 
     text = undrawn(rows)
     if text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from workloads.ground.parameters import Parameter, Seed, wholes
+from holdfast.workloads.ground.parameters import Parameter, Seed, wholes
 
 __all__ = ["Arguments", "main"]
 
@@ -24,7 +24,7 @@ class Arguments:
         Parameter(
             "kind of plug-in",
             default="all",
-            names_in="experiments.commands.catalogue:KINDS",
+            names_in="holdfast.experiments.commands.catalogue:KINDS",
         ),
     ] = None
     check: Annotated[
@@ -42,7 +42,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> int:
     """Run the command; the exit status is 1 if a plug-in that is checked breaks anything."""
-    from simulator.conformance import check_policy
+    from holdfast.simulator.conformance import check_policy
 
     if arguments.check is not None:
         report = check_policy(
@@ -56,7 +56,7 @@ def main(arguments: Arguments) -> int:
         return 0 if report.ok else 1
     import shutil
 
-    from experiments.commands.catalogue import catalogue, format_catalogue
+    from holdfast.experiments.commands.catalogue import catalogue, format_catalogue
 
     found = catalogue(None if arguments.kind is None else [arguments.kind])
     print(format_catalogue(found, shutil.get_terminal_size().columns))

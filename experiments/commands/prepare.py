@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import (
+from holdfast.experiments.commands.asking.arguments import (
     LogReading,
     PaperReading,
     check_plan,
@@ -13,11 +13,11 @@ from experiments.commands.asking.arguments import (
     machine_size,
     read_log,
 )
-from experiments.commands.asking.lifecycle_options import Life
-from experiments.terminal import warn
-from experiments.traces.description import composition, describe_reading, need_jobs
-from workloads.ground.parameters import Group, Nodes, Parameter, Seed
-from workloads.hybrid.type_mix import PREPARING, Assignment
+from holdfast.experiments.commands.asking.lifecycle_options import Life
+from holdfast.experiments.terminal import warn
+from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
+from holdfast.workloads.ground.parameters import Group, Nodes, Parameter, Seed
+from holdfast.workloads.hybrid.type_mix import PREPARING, Assignment
 
 __all__ = ["Arguments", "main"]
 
@@ -47,9 +47,9 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from workloads.hybrid.assignment import assign
-    from workloads.hybrid.type_balance import imbalance
-    from workloads.table.job_table import write_job_table
+    from holdfast.workloads.hybrid.assignment import assign
+    from holdfast.workloads.hybrid.type_balance import imbalance
+    from holdfast.workloads.table.job_table import write_job_table
 
     assignment, life = arguments.assignment, arguments.life
     check_plan(assignment)
@@ -57,7 +57,7 @@ def main(arguments: Arguments) -> None:
     trace = life.of_trace(trace, choose_machine_size(arguments.nodes, trace, arguments.trace))
     need_jobs(trace, arguments.trace)
     if arguments.output.endswith((".swf", ".swf.gz")):
-        from workloads.logs.swf import write_swf
+        from holdfast.workloads.logs.swf import write_swf
 
         write_swf(trace, arguments.output)
         print(describe_reading(trace))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.commands.asking.arguments import TrustOption, check_outputs
-from experiments.terminal import note, warn
-from workloads.ground.parameters import Parameter, Seed, wholes
-from workloads.ground.release import VERSION
+from holdfast.experiments.commands.asking.arguments import TrustOption, check_outputs
+from holdfast.experiments.terminal import note, warn
+from holdfast.workloads.ground.parameters import Parameter, Seed, wholes
+from holdfast.workloads.ground.release import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from experiments.study.experiment import Experiment
-    from experiments.study.reproduction import Done, Reproduction
+    from holdfast.experiments.study.experiment import Experiment
+    from holdfast.experiments.study.reproduction import Done, Reproduction
 
 __all__ = ["KEPT", "Arguments", "main"]
 
@@ -73,8 +73,8 @@ def main(arguments: Arguments) -> int:
     """Run the command; 1 if an experiment failed, or differs from what is checked."""
     if arguments.check is not None:
         return _check_artefact(arguments, arguments.check)
-    from experiments.study.artefact import write_artefact
-    from experiments.study.experiment import all_experiments
+    from holdfast.experiments.study.artefact import write_artefact
+    from holdfast.experiments.study.experiment import all_experiments
 
     check_outputs(arguments.archive, None)
     known = all_experiments()
@@ -94,9 +94,9 @@ def _check_artefact(arguments: Arguments, check: str) -> int:
     """Measure the experiments of an artefact again and compare."""
     from pathlib import Path
 
-    from experiments.study.artefact import differences, open_artefact, read_experiments
-    from experiments.study.parameters import with_recorded_data
-    from workloads.ground.errors import InputError, ParameterError
+    from holdfast.experiments.study.artefact import differences, open_artefact, read_experiments
+    from holdfast.experiments.study.parameters import with_recorded_data
+    from holdfast.workloads.ground.errors import InputError, ParameterError
 
     for name in ("quick", "archive"):
         if getattr(arguments, name):
@@ -129,8 +129,8 @@ def _check_artefact(arguments: Arguments, check: str) -> int:
 
 
 def _reproduction(arguments: Arguments, data: Path | None, **how: Any) -> Reproduction:
-    from experiments.recordings.replay import make_directory
-    from experiments.study.reproduction import Reproduction
+    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.experiments.study.reproduction import Reproduction
 
     workers = arguments.workers or _cores()
     directory = make_directory(arguments.output)
@@ -139,12 +139,12 @@ def _reproduction(arguments: Arguments, data: Path | None, **how: Any) -> Reprod
 
 def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Done]:
     """Reproduce the experiments, print the progress, and write the report."""
-    from experiments.output.directory_checks import check_kind
-    from experiments.output.locks import writing
-    from experiments.study.cost_log import add_cost, read_costs
-    from experiments.study.experiment import storage_key
-    from experiments.study.report.content import Tally, write_report
-    from experiments.study.reproduction import reproduce
+    from holdfast.experiments.output.directory_checks import check_kind
+    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.study.cost_log import add_cost, read_costs
+    from holdfast.experiments.study.experiment import storage_key
+    from holdfast.experiments.study.report.content import Tally, write_report
+    from holdfast.experiments.study.reproduction import reproduce
 
     known = how.catalogue()
     count = f"{len(chosen)} experiment{'s' if len(chosen) != 1 else ''}"
@@ -168,7 +168,7 @@ def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Don
 
 
 def _line(item: Done) -> str:
-    from experiments.study.report.content import Tally
+    from holdfast.experiments.study.report.content import Tally
 
     how = "measured before" if item.seconds is None else f"{item.seconds:.1f} s"
     if item.note:
@@ -192,7 +192,7 @@ def _match_ids(known: Iterable[str], patterns: Sequence[str]) -> list[str]:
     """Ids that match one of the patterns, in their order."""
     from fnmatch import fnmatchcase
 
-    from workloads.ground.errors import UnknownNameError
+    from holdfast.workloads.ground.errors import UnknownNameError
 
     names = list(known)
     for pattern in patterns:
@@ -205,8 +205,8 @@ def _data(path: str, experiments: Iterable[Experiment]) -> Path:
     """The directory of public data; it must have some."""
     from pathlib import Path
 
-    from experiments.study.parameters import data_files
-    from workloads.ground.errors import InputError
+    from holdfast.experiments.study.parameters import data_files
+    from holdfast.workloads.ground.errors import InputError
 
     directory = Path(path)
     wanted = list(dict.fromkeys(file for item in experiments for file in data_files(item.parameters).values()))

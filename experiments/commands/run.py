@@ -6,20 +6,20 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.aggregate_options import print_aggregates
-from experiments.commands.asking.outage_options import unused_outages_warning
-from experiments.commands.asking.run_options import LISTED, RunOptions
-from experiments.output.signals import Interrupted
-from experiments.terminal import printed_text, warn
+from holdfast.experiments.commands.asking.aggregate_options import print_aggregates
+from holdfast.experiments.commands.asking.outage_options import unused_outages_warning
+from holdfast.experiments.commands.asking.run_options import LISTED, RunOptions
+from holdfast.experiments.output.signals import Interrupted
+from holdfast.experiments.terminal import printed_text, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from experiments.commands.asking.planned_runs import PlannedRun
-    from experiments.commands.asking.run_storage import RunAnswer
-    from experiments.sweeps.progress import Bar
-    from simulator import Result
+    from holdfast.experiments.commands.asking.planned_runs import PlannedRun
+    from holdfast.experiments.commands.asking.run_storage import RunAnswer
+    from holdfast.experiments.sweeps.progress import Bar
+    from holdfast.simulator import Result
 
 __all__ = ["LISTED", "Arguments", "main"]
 
@@ -31,29 +31,29 @@ _TABLES = 3
 
 def main(arguments: RunOptions) -> None:
     """Run the command."""
-    from experiments.commands.asking.arguments import check_outputs
+    from holdfast.experiments.commands.asking.arguments import check_outputs
 
     check_outputs(arguments.json, None)
     with printed_text(arguments.json):
         answer = _run(arguments)
     if arguments.json is not None:
-        from experiments.planning.plan_document import write_json
+        from holdfast.experiments.planning.plan_document import write_json
 
         write_json(arguments.json, answer.document())
 
 
 def _run(arguments: RunOptions) -> RunAnswer:
     """Carry out the runs, store them if a directory is given, and print their tables."""
-    from experiments.commands.asking.planned_runs import planned_runs
-    from experiments.commands.asking.run_storage import RunAnswer
-    from experiments.output.directory_checks import RUN, check_fresh
-    from experiments.output.locks import writing
-    from experiments.recordings.replay import make_directory
-    from experiments.sweeps.aggregates import parse_reference
+    from holdfast.experiments.commands.asking.planned_runs import planned_runs
+    from holdfast.experiments.commands.asking.run_storage import RunAnswer
+    from holdfast.experiments.output.directory_checks import RUN, check_fresh
+    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.experiments.sweeps.aggregates import parse_reference
 
     _need_directory(arguments)
     if arguments.stream:
-        from experiments.commands.asking.streaming_options import long_run, run_stream
+        from holdfast.experiments.commands.asking.streaming_options import long_run, run_stream
 
         planned = [long_run(arguments)]
     else:
@@ -88,7 +88,7 @@ def _run(arguments: RunOptions) -> RunAnswer:
 
 def _need_directory(arguments: RunOptions) -> None:
     """Refuse options that only write files, without a directory."""
-    from workloads.ground.errors import InputError
+    from holdfast.workloads.ground.errors import InputError
 
     for option in ("stream", "events", "plot"):
         if arguments.output is None and getattr(arguments, option):
@@ -116,9 +116,9 @@ def _simulate_all(
     arguments: RunOptions, planned: Sequence[PlannedRun], directory: Path | None
 ) -> tuple[list[Result], KeyboardInterrupt | None]:
     """The results, and what has interrupted them; an older result is not replaced by a part of a new one."""
-    from experiments.recordings.replay import replays
-    from experiments.recordings.run_file import holds_run
-    from experiments.sweeps.progress import Bar
+    from holdfast.experiments.recordings.replay import replays
+    from holdfast.experiments.recordings.run_file import holds_run
+    from holdfast.experiments.sweeps.progress import Bar
 
     results: list[Result] = []
     with Bar(max(len(run.submits) for run in planned), [run.name for run in planned]) as bar:
@@ -156,15 +156,15 @@ def _advance(bar: Bar, name: str, mechanism: str, jobs: int) -> None:
 
 def _store_and_print(arguments: RunOptions, directory: Path, answer: RunAnswer) -> None:
     """Put the results into the directory, and print what they compare."""
-    from experiments.commands.asking.run_storage import store_run
+    from holdfast.experiments.commands.asking.run_storage import store_run
 
     _print_answer(arguments, answer, store_run(arguments, directory, answer))
 
 
 def _print_answer(arguments: RunOptions, answer: RunAnswer, drawn: Sequence[str]) -> None:
     """Print the tables of the results, remarks on them, and the figures that were drawn."""
-    from experiments.recordings.answer_sentences import best_run_sentence
-    from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
+    from holdfast.experiments.recordings.answer_sentences import best_run_sentence
+    from holdfast.experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
 
     results, planned, unit = answer.results, answer.planned, answer.unit
     repeated = "seed" in planned[0].variation.values
@@ -174,7 +174,7 @@ def _print_answer(arguments: RunOptions, answer: RunAnswer, drawn: Sequence[str]
             print(answer_sentence)
         print(comparison(answer.summaries, unit=unit, verbose=arguments.verbose))
         if any(result.on_machine is not None or result.pools for result in results):
-            from experiments.recordings.machine_tables import machine_text
+            from holdfast.experiments.recordings.machine_tables import machine_text
 
             print("\n" + machine_text(results))
     summed = answer.aggregates if repeated or arguments.metrics else []
@@ -196,7 +196,7 @@ def _print_answer(arguments: RunOptions, answer: RunAnswer, drawn: Sequence[str]
 
 def _remark(planned: Sequence[PlannedRun]) -> None:
     """Say which jobs the baseline is of, and whether the seeds have decided anything."""
-    from policies.mechanism import BASELINE
+    from holdfast.policies.mechanism import BASELINE
 
     configurations = [run.configuration for run in planned]
     if any(run.variation.mechanism == BASELINE for run in planned):

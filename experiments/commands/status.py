@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from experiments.commands.asking.arguments import check_outputs, json_file
-from experiments.terminal import warn
-from workloads.ground.parameters import Parameter
+from holdfast.experiments.commands.asking.arguments import check_outputs, json_file
+from holdfast.experiments.terminal import warn
+from holdfast.workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
 
@@ -37,11 +37,11 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.plan_document import write_json
-    from experiments.slurm.accounting import query_accounting, read_entries
-    from experiments.slurm.status import locate_sequence
-    from experiments.slurm.workdir import read_remains, read_sequence
-    from workloads.ground.errors import InputError
+    from holdfast.experiments.planning.plan_document import write_json
+    from holdfast.experiments.slurm.accounting import query_accounting, read_entries
+    from holdfast.experiments.slurm.status import locate_sequence
+    from holdfast.experiments.slurm.workdir import read_remains, read_sequence
+    from holdfast.workloads.ground.errors import InputError
 
     check_outputs(arguments.json, None)
     directory = Path(arguments.directory)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from workloads.ground.errors import InputError, OutputError, ParameterError
-from workloads.ground.parameters import Nodes, Parameter, Values, times, wholes
+from holdfast.workloads.ground.errors import InputError, OutputError, ParameterError
+from holdfast.workloads.ground.parameters import Nodes, Parameter, Values, times, wholes
 
 __all__ = ["KEPT", "USAGE", "Arguments", "main"]
 
@@ -89,12 +89,12 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.plan_inputs import read_plans
-    from experiments.slurm.client import submit
-    from experiments.slurm.job_chain import describe_omissions, describe_prices, links_table, make_links
-    from experiments.slurm.reservation_sequence import Sequence, check_options
-    from experiments.slurm.workdir import check_directory, holds_sequence, write_sequence
-    from workloads.ground.documents import read_json
+    from holdfast.experiments.planning.plan_inputs import read_plans
+    from holdfast.experiments.slurm.client import submit
+    from holdfast.experiments.slurm.job_chain import describe_omissions, describe_prices, links_table, make_links
+    from holdfast.experiments.slurm.reservation_sequence import Sequence, check_options
+    from holdfast.experiments.slurm.workdir import check_directory, holds_sequence, write_sequence
+    from holdfast.workloads.ground.documents import read_json
 
     check_options(list(arguments.sbatch))
     directory = Path(arguments.output).absolute()

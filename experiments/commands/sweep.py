@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
-from experiments.commands.asking.arguments import PaperReading, TrustOption
-from experiments.terminal import warn
-from workloads.ground.parameters import Parameter, wholes
+from holdfast.experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
+from holdfast.experiments.commands.asking.arguments import PaperReading, TrustOption
+from holdfast.experiments.terminal import warn
+from holdfast.workloads.ground.parameters import Parameter, wholes
 
 if TYPE_CHECKING:
-    from experiments.sweeps import Sweep
+    from holdfast.experiments.sweeps import Sweep
 
 __all__ = ["KEPT", "Arguments", "main"]
 
@@ -61,8 +61,8 @@ class Arguments:
 
 def main(arguments: Arguments) -> int:
     """Run the command; the exit status is 1 if a run failed."""
-    from experiments.sweeps import read_sweep, run_sweep
-    from experiments.sweeps.clusters import cluster_options
+    from holdfast.experiments.sweeps import read_sweep, run_sweep
+    from holdfast.experiments.sweeps.clusters import cluster_options
 
     chosen = [] if arguments.paper.reading is None else [f"reading={arguments.paper.reading!r}"]
     sweep = read_sweep(arguments.file, [*chosen, *arguments.set])
@@ -95,8 +95,8 @@ def main(arguments: Arguments) -> int:
 
 
 def _list(sweep: Sweep, output: str) -> None:
-    from experiments.sweeps.grid import expand
-    from experiments.sweeps.store import Store
+    from holdfast.experiments.sweeps.grid import expand
+    from holdfast.experiments.sweeps.store import Store
 
     runs = expand(sweep)
     place = Path(output, "store")

@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated
 
-from workloads.ground.errors import InputError
-from workloads.ground.parameters import Parameter
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
 
@@ -41,8 +41,8 @@ def main(arguments: Arguments) -> int:
     """
     from pathlib import Path
 
-    from experiments.study.integrity import checks
-    from experiments.terminal import escape
+    from holdfast.experiments.study.integrity import checks
+    from holdfast.experiments.terminal import escape
 
     differing, bare = 0, []
     for path in arguments.path:

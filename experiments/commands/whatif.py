@@ -6,12 +6,12 @@ import shlex
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any
 
-from experiments.commands.asking.arguments import LogReading, check_outputs, json_file, read_options
-from experiments.commands.asking.machine_options import check_reading, read_machine_log
-from experiments.terminal import escape, warn
-from experiments.whatif.alternatives import Alternatives
-from workloads.ground.errors import ParameterError
-from workloads.ground.parameters import Parameter, wholes
+from holdfast.experiments.commands.asking.arguments import LogReading, check_outputs, json_file, read_options
+from holdfast.experiments.commands.asking.machine_options import check_reading, read_machine_log
+from holdfast.experiments.terminal import escape, warn
+from holdfast.experiments.whatif.alternatives import Alternatives
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.parameters import Parameter, wholes
 
 __all__ = ["Arguments", "main"]
 
@@ -43,10 +43,10 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.plan_document import write_json
-    from experiments.sweeps.progress import CountBar
-    from experiments.whatif.question import whatif
-    from workloads.logs.readers import read_trace
+    from holdfast.experiments.planning.plan_document import write_json
+    from holdfast.experiments.sweeps.progress import CountBar
+    from holdfast.experiments.whatif.question import whatif
+    from holdfast.workloads.logs.readers import read_trace
 
     check_outputs(arguments.report, None)
     check_outputs(arguments.json, None)
@@ -105,7 +105,7 @@ def _command(arguments: Arguments) -> str:
 
 def _today(text: str) -> dict[str, Any]:
     """Today's rule from its words: a value may contain commas where no key follows them."""
-    from experiments.whatif.question import TODAY
+    from holdfast.experiments.whatif.question import TODAY
 
     found: dict[str, Any] = {}
     name = ""

@@ -1,5 +1,5 @@
 """Files for other tools: SWF, Batsim, Perfetto, and tables with node numbers."""
 
-from experiments.exports.formats import EXPORTS, Export, export_result
+from holdfast.experiments.exports.formats import EXPORTS, Export, export_result
 
 __all__ = ["EXPORTS", "Export", "export_result"]

@@ -15,14 +15,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.placement.ranges import Ranges, format_ranges
-from experiments.placement.spans import RUN, WARNED, Span, place_nodes
-from simulator.results.recording import Recording, job_reservations, requested_walltime, require_events
-from simulator.results.records import JobRecord
-from workloads.ground.errors import ParameterError
-from workloads.ground.files import atomic_open
-from workloads.ground.units import SECOND, format_seconds
-from workloads.logs.swf_lines import note_holds
+from holdfast.experiments.placement.ranges import Ranges, format_ranges
+from holdfast.experiments.placement.spans import RUN, WARNED, Span, place_nodes
+from holdfast.simulator.results.recording import Recording, job_reservations, requested_walltime, require_events
+from holdfast.simulator.results.records import JobRecord
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.units import SECOND, format_seconds
+from holdfast.workloads.logs.swf_lines import note_holds
 
 __all__ = ["COLUMNS", "BatsimExport"]
 

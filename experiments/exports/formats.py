@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.exports.batsim import BatsimExport
-from experiments.exports.parquet import export_parquet
-from experiments.exports.perfetto import export_perfetto
-from experiments.exports.swf import SwfExport
-from simulator.results.recording import Recording
-from workloads.ground.errors import InputError
-from workloads.ground.registry import Registry, function_adapter
+from holdfast.experiments.exports.batsim import BatsimExport
+from holdfast.experiments.exports.parquet import export_parquet
+from holdfast.experiments.exports.perfetto import export_perfetto
+from holdfast.experiments.exports.swf import SwfExport
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.registry import Registry, function_adapter
 
 __all__ = ["EXPORTS", "Export", "export_result", "find_format"]
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.placement.ranges import format_ranges, size
-from experiments.placement.spans import place_nodes
-from experiments.recordings.table_files import arrow_table
-from simulator.results.recording import Recording, require_events
-from simulator.results.schema import EVENTS, STUDIED_JOBS, Field, Schema, jobs_schema, timeline_schema
-from workloads.ground.errors import OutputError, installation
-from workloads.ground.files import atomic_open
+from holdfast.experiments.placement.ranges import format_ranges, size
+from holdfast.experiments.placement.spans import place_nodes
+from holdfast.experiments.recordings.table_files import arrow_table
+from holdfast.simulator.results.recording import Recording, require_events
+from holdfast.simulator.results.schema import EVENTS, STUDIED_JOBS, Field, Schema, jobs_schema, timeline_schema
+from holdfast.workloads.ground.errors import OutputError, installation
+from holdfast.workloads.ground.files import atomic_open
 
 __all__ = ["export_parquet"]
 

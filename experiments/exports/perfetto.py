@@ -15,15 +15,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from experiments.exports.lanes import Lanes
-from experiments.placement.ranges import format_ranges, size
-from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
-from simulator.results.recording import Recording, job_reservations, requested_walltime, require_events
-from simulator.results.run_table import LoggedRun, runs
-from workloads.ground.files import atomic_open
-from workloads.ground.job_ids import job_id_text
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.experiments.exports.lanes import Lanes
+from holdfast.experiments.placement.ranges import format_ranges, size
+from holdfast.experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
+from holdfast.simulator.results.recording import Recording, job_reservations, requested_walltime, require_events
+from holdfast.simulator.results.run_table import LoggedRun, runs
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["export_perfetto", "trace_events"]
 

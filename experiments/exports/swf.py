@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator.results.recording import Recording, job_reservations, requested_walltime
-from simulator.results.records import JobRecord
-from simulator.results.run_table import LoggedRun, runs_by_job
-from workloads.ground.units import to_ticks
-from workloads.logs.swf_lines import CANCELLED, CONVERSION, SwfJob, note_holds, number_names, write_lines
-from workloads.table.job import JobType
+from holdfast.simulator.results.recording import Recording, job_reservations, requested_walltime
+from holdfast.simulator.results.records import JobRecord
+from holdfast.simulator.results.run_table import LoggedRun, runs_by_job
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.logs.swf_lines import CANCELLED, CONVERSION, SwfJob, note_holds, number_names, write_lines
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["SwfExport"]
 

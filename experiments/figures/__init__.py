@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workloads.ground.lazy_names import late_names
+from holdfast.workloads.ground.lazy_names import late_names
 
 if TYPE_CHECKING:
-    from experiments.figures.planning.plans import plot_plan
-    from experiments.figures.recording.gantt import plot_gantt
-    from experiments.figures.recording.heat import plot_wait_map
-    from experiments.figures.recording.node_use import plot_use
-    from experiments.figures.recording.on_demand_jobs import plot_on_demand
-    from experiments.figures.recording.paired_gains import plot_gains
-    from experiments.figures.recording.queue import plot_queue
-    from experiments.figures.study.machine import plot_accounting, plot_machine
-    from experiments.figures.study.mechanisms import plot_mechanisms
-    from experiments.figures.style import save
+    from holdfast.experiments.figures.planning.plans import plot_plan
+    from holdfast.experiments.figures.recording.gantt import plot_gantt
+    from holdfast.experiments.figures.recording.heat import plot_wait_map
+    from holdfast.experiments.figures.recording.node_use import plot_use
+    from holdfast.experiments.figures.recording.on_demand_jobs import plot_on_demand
+    from holdfast.experiments.figures.recording.paired_gains import plot_gains
+    from holdfast.experiments.figures.recording.queue import plot_queue
+    from holdfast.experiments.figures.study.machine import plot_accounting, plot_machine
+    from holdfast.experiments.figures.study.mechanisms import plot_mechanisms
+    from holdfast.experiments.figures.style import save
 
 __all__ = [
     "plot_accounting",
@@ -34,17 +34,17 @@ __all__ = [
 
 #: The module of each name, imported when the name is first used: drawing one figure needs no other.
 _MODULES = {
-    "plot_accounting": "experiments.figures.study.machine",
-    "plot_gains": "experiments.figures.recording.paired_gains",
-    "plot_gantt": "experiments.figures.recording.gantt",
-    "plot_machine": "experiments.figures.study.machine",
-    "plot_mechanisms": "experiments.figures.study.mechanisms",
-    "plot_on_demand": "experiments.figures.recording.on_demand_jobs",
-    "plot_plan": "experiments.figures.planning.plans",
-    "plot_queue": "experiments.figures.recording.queue",
-    "plot_use": "experiments.figures.recording.node_use",
-    "plot_wait_map": "experiments.figures.recording.heat",
-    "save": "experiments.figures.style",
+    "plot_accounting": "holdfast.experiments.figures.study.machine",
+    "plot_gains": "holdfast.experiments.figures.recording.paired_gains",
+    "plot_gantt": "holdfast.experiments.figures.recording.gantt",
+    "plot_machine": "holdfast.experiments.figures.study.machine",
+    "plot_mechanisms": "holdfast.experiments.figures.study.mechanisms",
+    "plot_on_demand": "holdfast.experiments.figures.recording.on_demand_jobs",
+    "plot_plan": "holdfast.experiments.figures.planning.plans",
+    "plot_queue": "holdfast.experiments.figures.recording.queue",
+    "plot_use": "holdfast.experiments.figures.recording.node_use",
+    "plot_wait_map": "holdfast.experiments.figures.recording.heat",
+    "save": "holdfast.experiments.figures.style",
 }
 
 if not TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, get_args
 
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.errors import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,11 +111,11 @@ class Canvas:
         finally:
             _canvas.reset(token)
         if is_narrow(figure):
-            from experiments.figures.narrow_texts import wrap_texts
+            from holdfast.experiments.figures.narrow_texts import wrap_texts
 
             grow(figure, wrap_texts(figure, width_inches(figure)))
         if self.style != "paper":
-            from experiments.figures.restyling import enlarge, to_grey
+            from holdfast.experiments.figures.restyling import enlarge, to_grey
 
             if self.style == "grey":
                 to_grey(figure)

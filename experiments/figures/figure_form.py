@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
-from experiments.figures.canvas import DESIGNED, Canvas
-from experiments.figures.style import save
+from holdfast.experiments.figures.canvas import DESIGNED, Canvas
+from holdfast.experiments.figures.style import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ class FigureForm:
     canvas
         Width and style; by default those of the design.
     formats
-        Some of :data:`experiments.figures.style.FORMATS`.
+        Some of :data:`holdfast.experiments.figures.style.FORMATS`.
     """
 
     canvas: Canvas = DESIGNED
@@ -38,7 +38,7 @@ class FigureForm:
         return self.canvas.draw(function, *args, **kwargs)
 
     def save(self, figure: Figure, path: str | Path, *, follow: bool = True) -> tuple[Path, ...]:
-        """Write a figure in all formats (:func:`experiments.figures.style.save`)."""
+        """Write a figure in all formats (:func:`holdfast.experiments.figures.style.save`)."""
         return save(figure, path, follow=follow, formats=self.formats)
 
     def names(self, name: str) -> str:

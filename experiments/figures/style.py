@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from experiments.figures.canvas import is_narrow, width_inches
-from experiments.figures.plain_text import lay_out, without_warnings_of_names
-from policies.mechanism import BASELINE
-from workloads.ground.errors import UnknownNameError
-from workloads.ground.files import atomic_open
-from workloads.ground.wording import in_unit
-from workloads.table.job import JobType
+from holdfast.experiments.figures.canvas import is_narrow, width_inches
+from holdfast.experiments.figures.plain_text import lay_out, without_warnings_of_names
+from holdfast.policies.mechanism import BASELINE
+from holdfast.workloads.ground.errors import UnknownNameError
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.wording import in_unit
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +54,7 @@ TYPE_COLORS = {
     JobType.STOCHASTIC: "#E8B4D0",
 }
 
-#: Where node-hours go, in the order of :class:`simulator.results.result.Accounting`.
+#: Where node-hours go, in the order of :class:`holdfast.simulator.results.result.Accounting`.
 STATE_COLORS = {
     "compute": "#0A62A0",
     "setup": "#7FC4EE",
@@ -206,7 +206,7 @@ def save(
     dpi
         Resolution of the PNG file.
     follow
-        Whether files that are links stay links, as in :func:`workloads.ground.files.atomic_open`.
+        Whether files that are links stay links, as in :func:`holdfast.workloads.ground.files.atomic_open`.
     formats
         Some of :data:`FORMATS`.
 

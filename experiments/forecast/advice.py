@@ -12,24 +12,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.corrected_waits import correct_waits
-from experiments.forecast.forecasts import LEVELS
-from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState
-from experiments.forecast.requests import LaterWaits, Request, candidate_walltimes, going_on, scale_distribution
-from experiments.forecast.sampled_workloads import Drawing, Future
-from experiments.forecast.seen_job import SeenJob
-from experiments.forecast.track_record import TrackRecord
-from experiments.forecast.what_if import simulate_requests
-from experiments.statistics import Interval, interval
-from policies.planning.costs import CostModel
-from policies.planning.waits.model import WaitModel
-from simulator.options import Options
-from workloads.distributions import DiscreteDistribution, Distribution, discretise, from_samples
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.numbers import is_whole
-from workloads.ground.units import LARGEST_TIME
-from workloads.outages.failures import FailureRate
+from holdfast.experiments.forecast.corrected_waits import correct_waits
+from holdfast.experiments.forecast.forecasts import LEVELS
+from holdfast.experiments.forecast.history import History
+from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.forecast.requests import (
+    LaterWaits,
+    Request,
+    candidate_walltimes,
+    going_on,
+    scale_distribution,
+)
+from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast.track_record import TrackRecord
+from holdfast.experiments.forecast.what_if import simulate_requests
+from holdfast.experiments.statistics import Interval, interval
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.waits.model import WaitModel
+from holdfast.simulator.options import Options
+from holdfast.workloads.distributions import DiscreteDistribution, Distribution, discretise, from_samples
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.ground.units import LARGEST_TIME
+from holdfast.workloads.outages.failures import FailureRate
 
 __all__ = ["Advice", "Saving", "advise"]
 
@@ -217,8 +223,8 @@ def advise(
     prices
         Mean waits of the requests after the first; None: those of the history, or of the draws where these are longer.
     draws, seed, workers, arrivals, horizon, failures, record, **options
-        As of :func:`~experiments.forecast.forecasts.forecast`. With enough back-tests the waits of each size are
-        corrected as the forecast of the own request there, or of the longest one.
+        As of :func:`~holdfast.experiments.forecast.forecasts.forecast`. With enough back-tests the waits of each size
+        are corrected as the forecast of the own request there, or of the longest one.
 
     Returns
     -------

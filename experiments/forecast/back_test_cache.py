@@ -14,17 +14,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.forecast.back_tests import BackTesting, run_back_tests
-from experiments.forecast.baselines import PastWaits
-from experiments.forecast.experts import EXPERTS, LEVELS
-from experiments.forecast.known_past import known_at, past_digest
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.track_record import BackTest, TrackRecord
-from experiments.sweeps.fingerprint import experiment_fingerprint
-from workloads.ground.compilation import cache_directory
-from workloads.ground.errors import OutputError
-from workloads.ground.files import atomic_open
-from workloads.logs.trace import Trace
+from holdfast.experiments.forecast.back_tests import BackTesting, run_back_tests
+from holdfast.experiments.forecast.baselines import PastWaits
+from holdfast.experiments.forecast.experts import EXPERTS, LEVELS
+from holdfast.experiments.forecast.known_past import known_at, past_digest
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.track_record import BackTest, TrackRecord
+from holdfast.experiments.sweeps.fingerprint import experiment_fingerprint
+from holdfast.workloads.ground.compilation import cache_directory
+from holdfast.workloads.ground.errors import OutputError
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["StoredRecord", "find_record"]
 
@@ -65,7 +65,7 @@ def find_record(
     how
         Options of the forecasts.
     fit, least
-        As of :class:`experiments.forecast.history.History`.
+        As of :class:`holdfast.experiments.forecast.history.History`.
     """
     until = at // _HOUR * _HOUR
     known = known_at(trace, until) if how.count else None

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.baselines import PastWaits
-from experiments.forecast.experts import LEVELS, ask_experts, waited_time
-from experiments.forecast.forecasts import simulate_starts
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.sampled_workloads import Drawing, Future
-from experiments.forecast.track_record import BackTest
-from workloads.ground.errors import InputError
-from workloads.ground.streams import stream
+from holdfast.experiments.forecast.baselines import PastWaits
+from holdfast.experiments.forecast.experts import LEVELS, ask_experts, waited_time
+from holdfast.experiments.forecast.forecasts import simulate_starts
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
+from holdfast.experiments.forecast.track_record import BackTest
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.streams import stream
 
 __all__ = ["BackTesting", "run_back_tests"]
 
@@ -67,7 +67,7 @@ def run_back_tests(
     Parameters
     ----------
     past
-        The log as known at the time (:func:`experiments.forecast.known_past.known_at`).
+        The log as known at the time (:func:`holdfast.experiments.forecast.known_past.known_at`).
     at
         The time [s]; only jobs that had started by then, or still waited, are forecast.
     how

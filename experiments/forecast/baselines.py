@@ -11,8 +11,8 @@ from bisect import insort
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.seen_job import SeenJob
 
 __all__ = ["WAITED", "PastWaits"]
 

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.correction import to_scale
-from experiments.forecast.log_cursor import Past
-from experiments.sweeps.execution import spread
-from policies.order import ORDERS
-from simulator.machine.prior_state import PriorState
-from simulator.start_times import first_starts
-from workloads.ground.errors import InputError
-from workloads.table.job import Job
+from holdfast.experiments.forecast.correction import to_scale
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.sweeps.execution import spread
+from holdfast.policies.order import ORDERS
+from holdfast.simulator.machine.prior_state import PriorState
+from holdfast.simulator.start_times import first_starts
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job import Job
 
 __all__ = ["KIND", "RULES", "Calibration", "QueueRule", "Remainder", "calibrate", "draw_weeks"]
 

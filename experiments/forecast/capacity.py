@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.forecast.seen_job import SeenJob
-from workloads.ground.job_ids import job_id_text
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.workloads.ground.job_ids import job_id_text
 
 __all__ = ["describe_left_out", "fit_machine"]
 

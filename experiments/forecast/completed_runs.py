@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from experiments.forecast.run_columns import RunColumns
-from workloads.fits import make_fits
+from holdfast.experiments.forecast.run_columns import RunColumns
+from holdfast.workloads.fits import make_fits
 
 if TYPE_CHECKING:
-    from workloads.distributions import Distribution
+    from holdfast.workloads.distributions import Distribution
 
 __all__ = ["ALL", "Compared", "Group", "PastRun", "Runs", "job_groups", "request_group"]
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.correction import from_scale, to_scale
-from experiments.forecast.experts import LEVELS
-from experiments.forecast.machine_state import MachineState
-from experiments.forecast.seen_job import SeenJob
-from experiments.forecast.track_record import TrackRecord
+from holdfast.experiments.forecast.correction import from_scale, to_scale
+from holdfast.experiments.forecast.experts import LEVELS
+from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast.track_record import TrackRecord
 
 __all__ = ["correct_waits", "move_draws"]
 

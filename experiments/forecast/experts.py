@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.baselines import PastWaits
-from experiments.forecast.machine_state import MachineState
-from experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast.baselines import PastWaits
+from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.forecast.seen_job import SeenJob
 
 __all__ = ["EXPERTS", "LEVELS", "SIMULATION", "ask_experts", "waited_time"]
 
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 #: Levels of the reported quantiles.
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: The simulation, the nearest jobs and QBETS-like bounds (:mod:`experiments.forecast.baselines`).
+#: The simulation, the nearest jobs and QBETS-like bounds (:mod:`holdfast.experiments.forecast.baselines`).
 SIMULATION = "simulation"
 EXPERTS = (SIMULATION, "nearest", "bounds")
 

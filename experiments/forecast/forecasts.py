@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.experts import LEVELS, waited_time
-from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState
-from experiments.forecast.sampled_workloads import Drawing, Future
-from experiments.forecast.seen_job import SeenJob
-from experiments.forecast.track_record import Quality, TrackRecord, find_share, limit_probability
-from experiments.sweeps.execution import spread
-from simulator.options import Options
-from simulator.start_times import first_starts
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.numbers import is_whole
-from workloads.outages.failures import FailureRate
+from holdfast.experiments.forecast.experts import LEVELS, waited_time
+from holdfast.experiments.forecast.history import History
+from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast.track_record import Quality, TrackRecord, find_share, limit_probability
+from holdfast.experiments.sweeps.execution import spread
+from holdfast.simulator.options import Options
+from holdfast.simulator.start_times import first_starts
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.outages.failures import FailureRate
 
 __all__ = ["LEVELS", "WITHIN", "Forecast", "forecast", "simulate_starts"]
 
@@ -87,9 +87,10 @@ class Forecast:
         """A row for each job: its request, quantiles of the time to its start and end [s], and probabilities.
 
         Quantiles are those of the draws: the smallest value that is not below the level's share of them. Probabilities
-        are shares of the draws, kept away from 0 and 1 (:func:`experiments.forecast.track_record.limit_probability`).
-        Where there are enough back-tests, starts and probabilities are corrected by them, ``corrected`` is true, the
-        starts of the draws are ``simulated_p05`` and so on, and ends are shifted like the starts.
+        are shares of the draws, kept away from 0 and 1
+        (:func:`holdfast.experiments.forecast.track_record.limit_probability`). Where there are enough back-tests,
+        starts and probabilities are corrected by them, ``corrected`` is true, the starts of the draws are
+        ``simulated_p05`` and so on, and ends are shifted like the starts.
         """
         columns: dict[str, list[float]] = {}
         for name, values in (("start", self.waits), ("end", self.ends - self.state.at)):
@@ -206,9 +207,10 @@ def forecast(
     failures
         Failure rate of the nodes; None: no failures. End times assume that the job itself does not fail.
     record
-        Back-tests of such forecasts (:func:`experiments.forecast.back_test_cache.find_record`); None: none were made.
+        Back-tests of such forecasts (:func:`holdfast.experiments.forecast.back_test_cache.find_record`); None: none
+        were made.
     **options
-        Fields of :class:`simulator.Options`: ``order``, ``backfilling``, ...
+        Fields of :class:`holdfast.simulator.Options`: ``order``, ``backfilling``, ...
 
     Returns
     -------

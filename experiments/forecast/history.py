@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.completed_runs import ALL, Group, PastRun, Runs, job_groups
-from experiments.forecast.run_columns import RunColumns
-from experiments.forecast.runtime_correlation import RuntimeCorrelation, estimate_correlation
-from experiments.forecast.seen_job import SeenJob
-from experiments.forecast.submissions import Submissions
-from policies.planning.waits.fitting import fit_waits
-from policies.planning.waits.model import LEAST_ALPHA, WaitFit, WaitModel
-from workloads.distributions import DiscreteDistribution, discretise, from_samples
-from workloads.distributions.batch import DistributionBatch
-from workloads.fits import METHODS
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.numbers import is_whole
-from workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.experiments.forecast.completed_runs import ALL, Group, PastRun, Runs, job_groups
+from holdfast.experiments.forecast.run_columns import RunColumns
+from holdfast.experiments.forecast.runtime_correlation import RuntimeCorrelation, estimate_correlation
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast.submissions import Submissions
+from holdfast.policies.planning.waits.fitting import fit_waits
+from holdfast.policies.planning.waits.model import LEAST_ALPHA, WaitFit, WaitModel
+from holdfast.workloads.distributions import DiscreteDistribution, discretise, from_samples
+from holdfast.workloads.distributions.batch import DistributionBatch
+from holdfast.workloads.fits import METHODS
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
 
 if TYPE_CHECKING:
-    from workloads.logs.trace import Trace
+    from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["History", "read_history"]
 
@@ -47,7 +47,7 @@ class History:
     submitted
         All jobs submitted by then, for the arrivals to come, ordered by submit.
     fit
-        Kind of fit, one of :data:`workloads.fits.selection.METHODS`.
+        Kind of fit, one of :data:`holdfast.workloads.fits.selection.METHODS`.
     least
         Fewest runs of a group to fit a distribution to, >= 1; where there are fewer in all, all are used.
 

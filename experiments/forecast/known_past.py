@@ -13,10 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.forecast.prior_usage import node_names
-from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.machine_size import NODES_NAMED
-from workloads.logs.trace import Trace, TraceJobs
+from holdfast.experiments.forecast.prior_usage import node_names
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.machine_size import NODES_NAMED
+from holdfast.workloads.logs.trace import Trace, TraceJobs
 
 __all__ = ["known_at", "past_digest", "started_at"]
 
@@ -42,7 +42,7 @@ def known_at(trace: Trace, at: float) -> Trace:
 
     Examples
     --------
-    >>> from workloads.logs.trace import TraceJob
+    >>> from holdfast.workloads.logs.trace import TraceJob
     >>> jobs = (TraceJob(1, 0.0, 4, 50.0, 90.0, wait=5.0), TraceJob(2, 9.0, 4, 50.0, 90.0, wait=46.0))
     >>> [(job.runtime, job.start, job.cancelled_at) for job in known_at(Trace(jobs), 20.0).jobs]
     [(16.0, 5.0, None), (90.0, None, 21.0)]

@@ -7,17 +7,17 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.completed_runs import Runs
-from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState
-from experiments.forecast.node_name_history import NodeNameHistory
-from experiments.forecast.prior_usage import past_usage
-from experiments.forecast.run_columns import RunColumns
-from experiments.forecast.seen_job import SeenJob
-from experiments.forecast.submissions import Submissions
-from simulator.machine.prior_state import PastUsage, PriorState
-from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.trace import Trace
+from holdfast.experiments.forecast.completed_runs import Runs
+from holdfast.experiments.forecast.history import History
+from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.forecast.node_name_history import NodeNameHistory
+from holdfast.experiments.forecast.prior_usage import past_usage
+from holdfast.experiments.forecast.run_columns import RunColumns
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast.submissions import Submissions
+from holdfast.simulator.machine.prior_state import PastUsage, PriorState
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["Past"]
 
@@ -27,8 +27,8 @@ Floats = npt.NDArray[np.float64]
 class Past:
     """Cursor over a log that gives states and histories at successive times.
 
-    It gives the same results as :func:`experiments.forecast.machine_state.state_at` and
-    :func:`experiments.forecast.history.read_history`.
+    It gives the same results as :func:`holdfast.experiments.forecast.machine_state.state_at` and
+    :func:`holdfast.experiments.forecast.history.read_history`.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Past:
     nodes
         Size of the machine.
     fit, least
-        As of :class:`experiments.forecast.history.History`.
+        As of :class:`holdfast.experiments.forecast.history.History`.
 
     Attributes
     ----------

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.forecast.capacity import describe_left_out, fit_machine
-from experiments.forecast.prior_usage import node_names, past_usage, usage_by_runs
-from experiments.forecast.seen_job import SeenJob
-from simulator.machine.prior_state import PastUsage, PriorState
-from workloads.ground.errors import InputError
-from workloads.ground.job_ids import job_id_text, job_number
-from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.clock import LogClock
-from workloads.logs.node_names import NamedNodes, NodeNumbers
-from workloads.logs.squeue import QueueRow
-from workloads.logs.trace import Trace, TraceJob
-from workloads.outages.outage import Outage, OutageKind
+from holdfast.experiments.forecast.capacity import describe_left_out, fit_machine
+from holdfast.experiments.forecast.prior_usage import node_names, past_usage, usage_by_runs
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.simulator.machine.prior_state import PastUsage, PriorState
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.job_ids import job_id_text, job_number
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.clock import LogClock
+from holdfast.workloads.logs.node_names import NamedNodes, NodeNumbers
+from holdfast.workloads.logs.squeue import QueueRow
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["MachineState", "state_at", "state_of_queue"]
 
@@ -52,7 +52,7 @@ class MachineState:
     unit
         Unit of sizes, for messages: ``nodes`` or ``processors``.
     left_out
-        Jobs of the source that the machine cannot hold (:mod:`experiments.forecast.capacity`).
+        Jobs of the source that the machine cannot hold (:mod:`holdfast.experiments.forecast.capacity`).
 
     Raises
     ------
@@ -223,7 +223,7 @@ def state_of_queue(
     Parameters
     ----------
     rows
-        Running and waiting jobs (:func:`workloads.logs.squeue.read_queue`).
+        Running and waiting jobs (:func:`holdfast.workloads.logs.squeue.read_queue`).
     at
         When the queue was read [s since 1970]; what is submitted, eligible or started later is left out.
     nodes

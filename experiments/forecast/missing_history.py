@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from experiments.forecast.time_parsing import format_duration
-from policies.backfilling import backfilling
-from policies.order import ORDERS
-from simulator.machine.prior_state import PriorState
-from simulator.options import Options
+from holdfast.experiments.forecast.time_parsing import format_duration
+from holdfast.policies.backfilling import backfilling
+from holdfast.policies.order import ORDERS
+from holdfast.simulator.machine.prior_state import PriorState
+from holdfast.simulator.options import Options
 
 __all__ = ["find_gaps"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workloads.logs.node_names import NamedNodes, NodeNumbers
-from workloads.logs.trace import TraceJobs
+from holdfast.workloads.logs.node_names import NamedNodes, NodeNumbers
+from holdfast.workloads.logs.trace import TraceJobs
 
 __all__ = ["NodeNameHistory"]
 

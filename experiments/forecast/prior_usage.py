@@ -10,11 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
-from policies.orders.fairshare import account_name
-from simulator.machine.prior_state import PastUsage, PriorState
-from workloads.logs.node_names import NamedNodes, NodeNumbers
-from workloads.logs.starting_state import find_starting_state
-from workloads.logs.trace import Trace, TraceJobs
+from holdfast.policies.orders.fairshare import account_name
+from holdfast.simulator.machine.prior_state import PastUsage, PriorState
+from holdfast.workloads.logs.node_names import NamedNodes, NodeNumbers
+from holdfast.workloads.logs.starting_state import find_starting_state
+from holdfast.workloads.logs.trace import Trace, TraceJobs
 
 __all__ = ["node_names", "past_usage", "prior_state", "usage_by_runs"]
 
@@ -66,7 +66,7 @@ def prior_state(trace: Trace) -> PriorState | None:
     Parameters
     ----------
     trace
-        Of :func:`workloads.logs.starting_state.starting_state`, on a machine of known size.
+        Of :func:`holdfast.workloads.logs.starting_state.starting_state`, on a machine of known size.
 
     Returns
     -------

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from experiments.forecast.advice import Advice
-from experiments.forecast.forecasts import Forecast
-from experiments.forecast.requests import Request
-from experiments.forecast.time_parsing import format_duration
-from experiments.forecast.track_record import FEWEST, Quality
-from experiments.tables import render
-from workloads.ground.columns import Quantity
-from workloads.ground.job_ids import job_id_text
+from holdfast.experiments.forecast.advice import Advice
+from holdfast.experiments.forecast.forecasts import Forecast
+from holdfast.experiments.forecast.requests import Request
+from holdfast.experiments.forecast.time_parsing import format_duration
+from holdfast.experiments.forecast.track_record import FEWEST, Quality
+from holdfast.experiments.tables import render
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.job_ids import job_id_text
 
 __all__ = [
     "FROM_NOW",

@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES
-from policies.planning.waits.lines import least_squares_above
-from policies.planning.waits.model import LEAST_ALPHA
-from workloads.distributions import DiscreteDistribution
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.policies.planning.waits.lines import least_squares_above
+from holdfast.policies.planning.waits.model import LEAST_ALPHA
+from holdfast.workloads.distributions import DiscreteDistribution
 
 __all__ = ["LaterWaits", "Request", "candidate_walltimes", "coarse", "going_on", "scale_distribution"]
 

@@ -7,11 +7,11 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.forecast.calibration import KIND
-from experiments.forecast.time_parsing import format_duration
-from workloads.ground.errors import InputError
-from workloads.ground.files import read_text
-from workloads.ground.numbers import is_number
+from holdfast.experiments.forecast.calibration import KIND
+from holdfast.experiments.forecast.time_parsing import format_duration
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.numbers import is_number
 
 __all__ = ["FittedRule", "is_rule_file", "read_rule"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.logs.trace import TraceJobs
+from holdfast.workloads.logs.trace import TraceJobs
 
 __all__ = ["RunColumns"]
 
@@ -50,7 +50,7 @@ class RunColumns:
         return (*(column.tolist() for column in numbers), *texts, *(column.tolist() for column in times))
 
     def groups(self) -> Iterator[tuple[tuple[object, ...], Places]]:
-        """Groups as of :func:`experiments.forecast.completed_runs.job_groups`, and the places of their runs."""
+        """Groups (:func:`holdfast.experiments.forecast.completed_runs.job_groups`) and the places of their runs."""
         users, projects = self._jobs.column("user"), self._jobs.column("project")
         names = self._jobs.names
         walltimes, which = np.unique(self._walltimes, return_inverse=True)

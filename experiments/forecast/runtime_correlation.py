@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from experiments.forecast.completed_runs import Compared, Group, PastRun, Runs, request_group
+from holdfast.experiments.forecast.completed_runs import Compared, Group, PastRun, Runs, request_group
 
 __all__ = ["INDEPENDENT", "RuntimeCorrelation", "estimate_correlation", "similar_groups"]
 

@@ -15,19 +15,19 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState
-from experiments.forecast.runtime_correlation import INDEPENDENT, similar_groups
-from experiments.forecast.seen_job import SeenJob
-from experiments.sweeps.execution import available_workers
-from simulator.options import Options
-from simulator.sketch.fast_starts import PresentJob, Sketch, can_sketch
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.streams import stream
-from workloads.ground.ticks import in_ticks
-from workloads.ground.units import LARGEST_TIME, to_seconds, to_ticks
-from workloads.outages.failures import FailureRate
-from workloads.table.job import Job
+from holdfast.experiments.forecast.history import History
+from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.forecast.runtime_correlation import INDEPENDENT, similar_groups
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.sweeps.execution import available_workers
+from holdfast.simulator.options import Options
+from holdfast.simulator.sketch.fast_starts import PresentJob, Sketch, can_sketch
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.ground.units import LARGEST_TIME, to_seconds, to_ticks
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.table.job import Job
 
 __all__ = ["ARRIVALS", "Drawing", "Future"]
 

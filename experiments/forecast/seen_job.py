@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.table.job import Job, JobType
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["SeenJob"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.archive import read_recording
-from simulator import Result
-from workloads.ground.units import SECOND, to_seconds
-from workloads.logs.clock import LOCAL
-from workloads.logs.node_names import node_list
-from workloads.logs.one_pool import RESULT
-from workloads.logs.readers import read_trace
-from workloads.logs.trace import Trace, TraceJob
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.simulator import Result
+from holdfast.workloads.ground.units import SECOND, to_seconds
+from holdfast.workloads.logs.clock import LOCAL
+from holdfast.workloads.logs.node_names import node_list
+from holdfast.workloads.logs.one_pool import RESULT
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.trace import Trace, TraceJob
 
 __all__ = ["read_log", "result_trace"]
 
@@ -27,7 +27,7 @@ def read_log(path: str | Path, mechanism: str | None = None, **how: Any) -> Trac
     mechanism
         The result to take from a directory with several mechanisms.
     **how
-        For a log, parameters of :func:`workloads.logs.readers.read_trace`.
+        For a log, parameters of :func:`holdfast.workloads.logs.readers.read_trace`.
 
     Returns
     -------

@@ -8,8 +8,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.seen_job import SeenJob
-from workloads.logs.trace import TraceJobs
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.workloads.logs.trace import TraceJobs
 
 __all__ = ["Submissions"]
 

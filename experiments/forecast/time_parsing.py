@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from workloads.logs.clock import LogClock
-from workloads.logs.trace import Trace
+from holdfast.workloads.logs.clock import LogClock
+from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["format_duration", "format_moment", "parse_moment"]
 
@@ -17,7 +17,7 @@ def parse_moment(text: str, trace: Trace, option: str) -> float:
     ----------
     text
         A duration after the first submit, or a date where the log's clock is known
-        (:mod:`workloads.logs.clock` says in which zone).
+        (:mod:`holdfast.workloads.logs.clock` says in which zone).
     trace
         The log.
     option

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.baselines import PastWaits
-from experiments.forecast.correction import ENOUGH, Evidence, fit_correction, from_scale, replay, to_scale
-from experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION, ask_experts, waited_time
-from experiments.forecast.machine_state import MachineState
-from experiments.forecast.median_errors import MedianErrors, join_medians
-from experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast.baselines import PastWaits
+from holdfast.experiments.forecast.correction import ENOUGH, Evidence, fit_correction, from_scale, replay, to_scale
+from holdfast.experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION, ask_experts, waited_time
+from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.forecast.median_errors import MedianErrors, join_medians
+from holdfast.experiments.forecast.seen_job import SeenJob
 
 __all__ = ["FEWEST", "BackTest", "Quality", "TrackRecord", "correct_past", "find_share", "limit_probability"]
 

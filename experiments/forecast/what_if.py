@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.sampled_workloads import Drawing
-from experiments.forecast.seen_job import SeenJob
-from experiments.sweeps.execution import spread
-from simulator.options import Options
-from simulator.start_times import is_blind, starts_by_walltime
-from workloads.table.job import Job, JobType
+from holdfast.experiments.forecast.sampled_workloads import Drawing
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.sweeps.execution import spread
+from holdfast.simulator.options import Options
+from holdfast.simulator.start_times import is_blind, starts_by_walltime
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["simulate_requests"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from experiments.placement.ranges import Ranges, union, without
-from experiments.placement.spans import DOWN, HELD, Span
-from experiments.recordings.allocations import Allocations
-from simulator.results.recording import Recording
-from workloads.ground.units import to_ticks
-from workloads.outages.outage import OutageKind
+from holdfast.experiments.placement.ranges import Ranges, union, without
+from holdfast.experiments.placement.spans import DOWN, HELD, Span
+from holdfast.experiments.recordings.allocations import Allocations
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.outages.outage import OutageKind
 
 __all__ = ["closed_spans", "span_levels"]
 

@@ -12,24 +12,24 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from experiments.gantt.machine_rows import MachineRows
-from experiments.gantt.pool_rows import PoolRows
-from experiments.placement.rectangles import Rectangle, cut_rectangles
-from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
-from experiments.recordings.allocations import Allocations, result_allocations
-from experiments.recordings.pool_replays import PoolReplays
-from experiments.recordings.time_windows import Window, accounting_start, unix_origin
-from experiments.stories.machine_story import MachineStories
-from experiments.stories.pool_story import PoolStories
-from experiments.stories.story import Stories
-from experiments.timelines.phases import use_of_time
-from simulator.machine.event_log import Entry
-from simulator.results.recording import Recording, requested_walltime
-from simulator.results.records import JobRecord
-from workloads.ground.errors import InputError
-from workloads.ground.job_ids import job_id_text
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.experiments.gantt.machine_rows import MachineRows
+from holdfast.experiments.gantt.pool_rows import PoolRows
+from holdfast.experiments.placement.rectangles import Rectangle, cut_rectangles
+from holdfast.experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
+from holdfast.experiments.recordings.allocations import Allocations, result_allocations
+from holdfast.experiments.recordings.pool_replays import PoolReplays
+from holdfast.experiments.recordings.time_windows import Window, accounting_start, unix_origin
+from holdfast.experiments.stories.machine_story import MachineStories
+from holdfast.experiments.stories.pool_story import PoolStories
+from holdfast.experiments.stories.story import Stories
+from holdfast.experiments.timelines.phases import use_of_time
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.results.recording import Recording, requested_walltime
+from holdfast.simulator.results.records import JobRecord
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["KINDS", "page_columns"]
 

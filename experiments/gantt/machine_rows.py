@@ -8,15 +8,15 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any
 
-from experiments.gantt.closed_rows import closed_spans, span_levels
-from experiments.placement.ranges import Ranges, lowest, union, without
-from experiments.placement.spans import DOWN, HELD, RUN, Span
-from experiments.recordings.allocations import Allocation, Allocations
-from simulator.machine.event_log import Entry
-from simulator.results.recording import Recording, level_changes
-from simulator.results.records import Samples
-from workloads.machines.host_list import fold
-from workloads.machines.machine_workload import machine_unit
+from holdfast.experiments.gantt.closed_rows import closed_spans, span_levels
+from holdfast.experiments.placement.ranges import Ranges, lowest, union, without
+from holdfast.experiments.placement.spans import DOWN, HELD, RUN, Span
+from holdfast.experiments.recordings.allocations import Allocation, Allocations
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.results.recording import Recording, level_changes
+from holdfast.simulator.results.records import Samples
+from holdfast.workloads.machines.host_list import fold
+from holdfast.workloads.machines.machine_workload import machine_unit
 
 __all__ = ["MachineRows"]
 

@@ -9,15 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from experiments.figures.style import STATE_COLORS, TYPE_COLORS
-from experiments.gantt.columns import page_columns
-from experiments.output.csp import with_policy
-from experiments.recordings.allocations import Allocations
-from experiments.recordings.pool_replays import PoolReplays
-from experiments.recordings.time_windows import Window
-from simulator.results.recording import Recording
-from workloads.ground.files import atomic_open
-from workloads.ground.release import VERSION
+from holdfast.experiments.figures.style import STATE_COLORS, TYPE_COLORS
+from holdfast.experiments.gantt.columns import page_columns
+from holdfast.experiments.output.csp import with_policy
+from holdfast.experiments.recordings.allocations import Allocations
+from holdfast.experiments.recordings.pool_replays import PoolReplays
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.release import VERSION
 
 __all__ = ["write_gantt"]
 
@@ -76,7 +76,7 @@ def _render(columns: Mapping[str, Any], words: str, zone: str, *, pooled: bool) 
     from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader("experiments.gantt", "templates"),
+        loader=PackageLoader("holdfast.experiments.gantt", "templates"),
         # Styles and scripts are our own; data from a job table is escaped or JSON.
         autoescape=True,
         undefined=StrictUndefined,

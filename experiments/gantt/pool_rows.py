@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from experiments.placement.ranges import Ranges, union
-from experiments.placement.spans import Span, place_nodes
-from experiments.recordings.pool_replays import PoolReplays
-from simulator.partitioned_simulation import sum_samples
-from simulator.results.recording import Recording
+from holdfast.experiments.placement.ranges import Ranges, union
+from holdfast.experiments.placement.spans import Span, place_nodes
+from holdfast.experiments.recordings.pool_replays import PoolReplays
+from holdfast.simulator.partitioned_simulation import sum_samples
+from holdfast.simulator.results.recording import Recording
 
 __all__ = ["PoolRows"]
 

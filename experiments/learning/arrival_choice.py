@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.learning.environment import Environment, Jobs, Mask, Observation
-from policies.learned_arrival import CONSEQUENCES, consequences, possible, still_lacking
-from simulator import Result, simulate
-from simulator.stepping.arrivals import SteppedArrivals
-from workloads.table.job import Job, JobType
+from holdfast.experiments.learning.environment import Environment, Jobs, Mask, Observation
+from holdfast.policies.learned_arrival import CONSEQUENCES, consequences, possible, still_lacking
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.stepping.arrivals import SteppedArrivals
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["ArrivalChoice"]
 

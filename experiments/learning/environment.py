@@ -9,15 +9,15 @@ from typing import Any, Generic, SupportsFloat, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from experiments.learning.episodes import make_episodes
-from policies.score_network import ScoringNetwork
-from simulator import Result
-from simulator.results.catalogue import Group, columns
-from simulator.results.catalogue import metric as metric_of
-from simulator.results.metrics import summarize
-from simulator.stepping.base import Stepped
-from workloads.ground.columns import Better, Metric
-from workloads.ground.errors import (
+from holdfast.experiments.learning.episodes import make_episodes
+from holdfast.policies.score_network import ScoringNetwork
+from holdfast.simulator import Result
+from holdfast.simulator.results.catalogue import Group, columns
+from holdfast.simulator.results.catalogue import metric as metric_of
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.stepping.base import Stepped
+from holdfast.workloads.ground.columns import Better, Metric
+from holdfast.workloads.ground.errors import (
     InputError,
     InvariantError,
     MissingPackageError,
@@ -25,7 +25,7 @@ from workloads.ground.errors import (
     UnknownNameError,
     installation,
 )
-from workloads.table.job import Job, JobType
+from holdfast.workloads.table.job import Job, JobType
 
 try:
     import gymnasium

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.numbers import is_whole
-from workloads.table.job import Job, JobType
-from workloads.table.validation import check_jobs
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.validation import check_jobs
 
 __all__ = ["Episodes", "Made", "Slices", "make_episodes"]
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.learning.environment import Environment, Jobs, Mask, Observation
-from policies.orders.learned_score import FEATURES
-from simulator import Result, simulate
-from simulator.stepping.jobs import SteppedSimulation
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import is_whole
-from workloads.ground.object_code import object_code
-from workloads.ground.units import SECOND, to_ticks
-from workloads.table.job import Job, JobType
+from holdfast.experiments.learning.environment import Environment, Jobs, Mask, Observation
+from holdfast.policies.orders.learned_score import FEATURES
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.stepping.jobs import SteppedSimulation
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.ground.object_code import object_code
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["COLUMNS", "JobChoice"]
 

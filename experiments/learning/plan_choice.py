@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.learning.environment import Environment, Jobs, Mask, Observation
-from simulator import Result, simulate
-from simulator.stepping.offers import SteppedPlans
-from workloads.ground.errors import InputError
-from workloads.table.job import Job, JobType
+from holdfast.experiments.learning.environment import Environment, Jobs, Mask, Observation
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.stepping.offers import SteppedPlans
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job import Job, JobType
 
 if TYPE_CHECKING:
-    from policies.planning.plan import ReservationPlan
-    from policies.planning.plan_book import Planned, Planner
+    from holdfast.policies.planning.plan import ReservationPlan
+    from holdfast.policies.planning.plan_book import Planned, Planner
 
 __all__ = ["COLUMNS", "PlanChoice"]
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from experiments.learning.episodes import Slices
-from experiments.statistics import interval, paired_interval
-from policies.score_network import ScoringNetwork
-from simulator import simulate
-from simulator.results.metrics import summarize
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import is_whole
-from workloads.ground.streams import stream
-from workloads.table.job import Job, JobType
+from holdfast.experiments.learning.episodes import Slices
+from holdfast.experiments.statistics import interval, paired_interval
+from holdfast.policies.score_network import ScoringNetwork
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.table.job import Job, JobType
 
 if TYPE_CHECKING:
     from gymnasium.vector import AsyncVectorEnv
 
-    from experiments.learning.environment import Environment
+    from holdfast.experiments.learning.environment import Environment
 
 __all__ = ["compare", "compare_orders", "train"]
 
@@ -111,7 +111,7 @@ class _Players:
 
     def __enter__(self) -> Self:
         if self._workers > 1:
-            from experiments.learning.vector import vector
+            from holdfast.experiments.learning.vector import vector
 
             self._vector = vector(self._environment, self._workers)  # type: ignore[assignment]
         return self
@@ -150,7 +150,7 @@ def compare_orders(
     Parameters
     ----------
     jobs, nodes, length
-        As of :class:`~experiments.learning.job_choice.JobChoice`.
+        As of :class:`~holdfast.experiments.learning.job_choice.JobChoice`.
     orders
         Names, such as ``learned model=FILE.npz``; the first is the reference of the differences.
     slices

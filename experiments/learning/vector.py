@@ -8,8 +8,8 @@ from typing import Any
 
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from experiments.learning.environment import Environment
-from workloads.ground.numbers import check_whole
+from holdfast.experiments.learning.environment import Environment
+from holdfast.workloads.ground.numbers import check_whole
 
 __all__ = ["vector"]
 
@@ -39,8 +39,8 @@ def vector(environment: Environment[Any], count: int, *, processes: bool = True)
 
     Examples
     --------
-    >>> from experiments.learning.job_choice import JobChoice
-    >>> from workloads.table.job import Job, JobType
+    >>> from holdfast.experiments.learning.job_choice import JobChoice
+    >>> from holdfast.workloads.table.job import Job, JobType
     >>> jobs = [Job(i, JobType.RIGID, 0.0, 2, 60.0 * i, 3600.0) for i in range(1, 9)]
     >>> environments = vector(JobChoice(jobs, 4, first=4, length=6), 3, processes=False)
     >>> environments.reset(seed=1)[0].shape

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from experiments.output.manifest import Sealed, arriving, open_result
-from experiments.output.signals import hold_interruptions
-from workloads.ground.errors import InputError, OutputError
-from workloads.ground.files import file_sha256, is_plain_file, partial_name, record_digests, sync
+from holdfast.experiments.output.manifest import Sealed, arriving, open_result
+from holdfast.experiments.output.signals import hold_interruptions
+from holdfast.workloads.ground.errors import InputError, OutputError
+from holdfast.workloads.ground.files import file_sha256, is_plain_file, partial_name, record_digests, sync
 
 __all__ = ["handover", "settle", "settle_all"]
 
@@ -30,7 +30,7 @@ def handover(directory: Path, manifest: str) -> Iterator[Path]:
     directory
         Directory of the result.
     manifest
-        Name of its manifest, which the block must write (:func:`experiments.output.manifest.seal`).
+        Name of its manifest, which the block must write (:func:`holdfast.experiments.output.manifest.seal`).
 
     Raises
     ------

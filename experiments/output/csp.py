@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 
-from workloads.ground.errors import InvariantError
+from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["with_policy"]
 

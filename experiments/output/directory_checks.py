@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.output.manifest import SWEEP, is_manifest
-from workloads.ground.errors import InputError
+from holdfast.experiments.output.manifest import SWEEP, is_manifest
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["RUN", "check_fresh", "check_kind"]
 

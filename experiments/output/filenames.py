@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from workloads.ground.errors import InputError
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["check_distinct", "file_part", "table_name"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from experiments.output.atomic_replace import settle_all
-from workloads.ground.errors import InputError, OutputError
-from workloads.ground.files import remove_partials
+from holdfast.experiments.output.atomic_replace import settle_all
+from holdfast.workloads.ground.errors import InputError, OutputError
+from holdfast.workloads.ground.files import remove_partials
 
 __all__ = ["LOCK", "writing"]
 
@@ -22,8 +22,9 @@ LOCK = ".lock"
 def writing(directory: Path, writer: str = "another command") -> Iterator[None]:
     """Lock a directory against other writers, and remove incomplete files of a killed writer.
 
-    A result that a killed writer had completed is moved to its place (:mod:`experiments.output.atomic_replace`). The
-    operating system releases the lock when this process ends, however it ends.
+    A result that a killed writer had completed is moved to its place
+    (:mod:`holdfast.experiments.output.atomic_replace`). The operating system releases the lock when this process ends,
+    however it ends.
 
     Parameters
     ----------

@@ -14,9 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.checksums import digest_holds, has_digest, has_leading_seal, with_digest
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import atomic_open, file_sha256, is_plain_file, is_plain_name, read_bytes, written_digest
+from holdfast.workloads.ground.checksums import digest_holds, has_digest, has_leading_seal, with_digest
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.files import (
+    atomic_open,
+    file_sha256,
+    is_plain_file,
+    is_plain_name,
+    read_bytes,
+    written_digest,
+)
 
 __all__ = ["SWEEP", "Sealed", "arriving", "check_files", "file_faults", "is_manifest", "open_result", "seal"]
 

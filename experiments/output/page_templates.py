@@ -18,7 +18,9 @@ def page_templates(package: str) -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=ChoiceLoader([PackageLoader(package, "templates"), PackageLoader("experiments.output", "templates")]),
+        loader=ChoiceLoader(
+            [PackageLoader(package, "templates"), PackageLoader("holdfast.experiments.output", "templates")]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

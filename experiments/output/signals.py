@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from workloads.ground.errors import InputError
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["Interrupted", "hold_interruptions", "listening", "start_trackers", "time_limit", "without_interruption"]
 

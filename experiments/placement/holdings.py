@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from experiments.placement.ranges import Ranges, best_fit, lowest, size, union, without
-from simulator.results.records import JobRecord
-from workloads.table.job import JobType
+from holdfast.experiments.placement.ranges import Ranges, best_fit, lowest, size, union, without
+from holdfast.simulator.results.records import JobRecord
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["DOWN", "HELD", "RUN", "WARNED", "Holdings", "Span"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from workloads.ground.errors import InvariantError
+from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["Ranges", "best_fit", "common", "format_ranges", "highest", "lowest", "size", "union", "without"]
 

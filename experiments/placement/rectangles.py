@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from experiments.placement.spans import Span
+from holdfast.experiments.placement.spans import Span
 
 __all__ = ["Rectangle", "cut_rectangles"]
 
@@ -20,7 +20,7 @@ class Rectangle(NamedTuple):
     low, high
         Node numbers, ``high`` excluded.
     job_id, kind, ending
-        As for :class:`~experiments.placement.spans.Span`.
+        As for :class:`~holdfast.experiments.placement.spans.Span`.
     """
 
     start: int

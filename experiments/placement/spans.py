@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import groupby
 
-from experiments.placement.holdings import DOWN, HELD, RUN, WARNED, Holdings, Span
-from experiments.placement.ranges import best_fit, common, highest, lowest, size, union, without
-from simulator.machine.event_log import Entry
-from simulator.results.recording import Recording, require_events
+from holdfast.experiments.placement.holdings import DOWN, HELD, RUN, WARNED, Holdings, Span
+from holdfast.experiments.placement.ranges import best_fit, common, highest, lowest, size, union, without
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.results.recording import Recording, require_events
 
 __all__ = ["DOWN", "HELD", "RUN", "WARNED", "Span", "place_nodes"]
 

@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.recordings.summaries import metric_column
-from policies.mechanism import BASELINE
-from simulator import Result, simulate
-from simulator.machine.actual_outcomes import PREEMPTED
-from simulator.options import Options
-from simulator.results.metrics import summarize
-from workloads.ground.columns import Quantity
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import SECOND
-from workloads.table.job import Job, JobType
+from holdfast.experiments.recordings.summaries import metric_column
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.machine.actual_outcomes import PREEMPTED
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import Job, JobType
 
 if TYPE_CHECKING:
-    from policies.planning.costs import CostModel
-    from policies.planning.plan import ReservationPlan
-    from policies.planning.plan_book import Planner
-    from policies.planning.waits.model import WaitModel
-    from simulator.machine.prior_state import PriorState
-    from workloads.distributions import Distribution
+    from holdfast.policies.planning.costs import CostModel
+    from holdfast.policies.planning.plan import ReservationPlan
+    from holdfast.policies.planning.plan_book import Planner
+    from holdfast.policies.planning.waits.model import WaitModel
+    from holdfast.simulator.machine.prior_state import PriorState
+    from holdfast.workloads.distributions import Distribution
 
 __all__ = ["COLUMNS", "ROUNDS", "Loop", "Round", "check_strategies", "close_loop", "wait_samples"]
 
@@ -75,7 +75,7 @@ class Round:
     stable
         Whether the regret is at most the tolerance.
     summary
-        Summary of :func:`simulator.results.metrics.summarize`.
+        Summary of :func:`holdfast.simulator.results.metrics.summarize`.
     """
 
     number: int
@@ -151,7 +151,8 @@ def close_loop(
     Parameters
     ----------
     jobs, nodes, mechanism
-        As :func:`simulator.simulation.simulate` takes them; some jobs must be stochastic and planned by a strategy.
+        As :func:`holdfast.simulator.simulation.simulate` takes them; some jobs must be stochastic and planned by a
+        strategy.
     planner
         The planner; the loop sets its costs.
     options
@@ -162,13 +163,13 @@ def close_loop(
         Largest regret of a stable round, relative.
     classes
         Largest size of each size class of the waits but the last; None: as
-        :func:`policies.planning.waits.fitting.size_classes` makes them.
+        :func:`holdfast.policies.planning.waits.fitting.size_classes` makes them.
     plans
         Given plans, which the loop does not change.
     progress
         Called after each round.
     prior
-        As :func:`simulator.simulation.simulate` takes it.
+        As :func:`holdfast.simulator.simulation.simulate` takes it.
 
     Returns
     -------
@@ -180,8 +181,8 @@ def close_loop(
     InputError
         If no job is planned by a strategy, or the waits cannot be fitted.
     """
-    from policies.planning.plan_book import Planner
-    from policies.planning.waits.fitting import fit_waits
+    from holdfast.policies.planning.plan_book import Planner
+    from holdfast.policies.planning.waits.fitting import fit_waits
 
     if rounds < 1:
         raise ParameterError("rounds", "a whole number of at least 1", rounds)
@@ -252,7 +253,7 @@ def _pairs(result: Result, jobs: Sequence[Job]) -> Iterator[tuple[float, float, 
 
 def _regret(result: Result, fitted: WaitModel, planner: Planner) -> float:
     """Relative saving of plans made with the fitted costs, in expected cost under them."""
-    from policies.planning.planner import is_rule, parse_strategy
+    from holdfast.policies.planning.planner import is_rule, parse_strategy
 
     nodes = {record.job_id: record.nodes for record in result.records}
     known: dict[tuple[int, tuple[float, float, float]], float] = {}
@@ -279,6 +280,6 @@ def _cost_again(
     distribution: Distribution, costs: CostModel, planner: Planner, name: str, parameters: Mapping[str, Any]
 ) -> float:
     """Expected cost of a plan made for these costs."""
-    from policies.planning.planner import Planning
+    from holdfast.policies.planning.planner import Planning
 
     return Planning(distribution, costs, None, planner.grid).plan(name, **parameters).expected_cost(distribution)

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.planning.plan_document import clock
-from experiments.tables import render
-from experiments.terminal import warn
-from workloads.ground.checksums import UNSEALED, is_sealed
-from workloads.ground.columns import Quantity
-from workloads.ground.documents import parse_json
-from workloads.ground.errors import InputError
-from workloads.ground.files import decode_text, read_bytes
-from workloads.ground.wording import sizes_in_words, span_of_sizes
+from holdfast.experiments.planning.plan_document import clock
+from holdfast.experiments.tables import render
+from holdfast.experiments.terminal import warn
+from holdfast.workloads.ground.checksums import UNSEALED, is_sealed
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.documents import parse_json
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.files import decode_text, read_bytes
+from holdfast.workloads.ground.wording import sizes_in_words, span_of_sizes
 
 if TYPE_CHECKING:
-    from policies.planning.waits.model import WaitFit, WaitModel
+    from holdfast.policies.planning.waits.model import WaitFit, WaitModel
 
 __all__ = ["Prices", "fits_table", "read_costs"]
 
@@ -56,7 +56,7 @@ def read_costs(path: str | Path, command: str = "") -> WaitModel:
         If it cannot be read, is not JSON, was changed, or is not a valid cost file; the message names the file and the
         key.
     """
-    from policies.planning.waits.document import from_document
+    from holdfast.policies.planning.waits.document import from_document
 
     raw = read_bytes(path)
     document = parse_json(decode_text(raw, path), path)

@@ -8,15 +8,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.tables import render
-from workloads.ground.checksums import seal_json
-from workloads.ground.columns import Quantity
-from workloads.ground.files import atomic_open
-from workloads.ground.wording import join_words
+from holdfast.experiments.tables import render
+from holdfast.workloads.ground.checksums import seal_json
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.wording import join_words
 
 if TYPE_CHECKING:
-    from policies.planning.plan import ReservationPlan
-    from workloads.distributions.distribution import Distribution
+    from holdfast.policies.planning.plan import ReservationPlan
+    from holdfast.workloads.distributions.distribution import Distribution
 
 __all__ = [
     "clock",

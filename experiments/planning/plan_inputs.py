@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.terminal import warn
-from workloads.ground.checksums import UNSEALED
-from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError, format_value
-from workloads.ground.numbers import decimal
-from workloads.ground.parameters import Parameter, Values, declared_parameters
-from workloads.ground.units import parse_duration
+from holdfast.experiments.terminal import warn
+from holdfast.workloads.ground.checksums import UNSEALED
+from holdfast.workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError, format_value
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.ground.parameters import Parameter, Values, declared_parameters
+from holdfast.workloads.ground.units import parse_duration
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from policies.planning.plan import ReservationPlan
-    from workloads.distributions.distribution import Distribution
+    from holdfast.policies.planning.plan import ReservationPlan
+    from holdfast.workloads.distributions.distribution import Distribution
 
 __all__ = [
     "DISTRIBUTIONS",
@@ -120,25 +120,25 @@ class _Words:
 
 
 def _exponential(of: Mapping[str, float]) -> Distribution:
-    from workloads.distributions.named import exponential
+    from holdfast.workloads.distributions.named import exponential
 
     return _cut(exponential(of["mean"]), of)
 
 
 def _weibull(of: Mapping[str, float]) -> Distribution:
-    from workloads.distributions.named import weibull
+    from holdfast.workloads.distributions.named import weibull
 
     return _cut(weibull(of["scale"], of["shape"]), of)
 
 
 def _gamma(of: Mapping[str, float]) -> Distribution:
-    from workloads.distributions.named import gamma
+    from holdfast.workloads.distributions.named import gamma
 
     return _cut(gamma(of["shape"], of["scale"]), of)
 
 
 def _lognormal(of: Mapping[str, float]) -> Distribution:
-    from workloads.distributions.named import lognormal, lognormal_from_moments
+    from holdfast.workloads.distributions.named import lognormal, lognormal_from_moments
 
     if "mu" in of:
         # ln(seconds) = ln(unit) + ln(units)
@@ -147,7 +147,7 @@ def _lognormal(of: Mapping[str, float]) -> Distribution:
 
 
 def _pareto(of: Mapping[str, float]) -> Distribution:
-    from workloads.distributions.named import bounded_pareto, pareto
+    from holdfast.workloads.distributions.named import bounded_pareto, pareto
 
     if "max" in of:
         return bounded_pareto(of["min"], of["max"], of["shape"])
@@ -155,8 +155,8 @@ def _pareto(of: Mapping[str, float]) -> Distribution:
 
 
 def _make_truncated_normal(of: Mapping[str, float]) -> Distribution:
-    from workloads.distributions.named import normal, truncated_normal
-    from workloads.distributions.truncated import truncate
+    from holdfast.workloads.distributions.named import normal, truncated_normal
+    from holdfast.workloads.distributions.truncated import truncate
 
     least = of.get("min", 0.0)
     if "max" not in of:
@@ -165,20 +165,20 @@ def _make_truncated_normal(of: Mapping[str, float]) -> Distribution:
 
 
 def _uniform(of: Mapping[str, float]) -> Distribution:
-    from workloads.distributions.named import uniform
+    from holdfast.workloads.distributions.named import uniform
 
     return uniform(of["min"], of["max"])
 
 
 def _beta(of: Mapping[str, float]) -> Distribution:
-    from workloads.distributions.named import beta
+    from holdfast.workloads.distributions.named import beta
 
     return beta(of["shape"], of["shape2"], of["max"])
 
 
 def _cut(distribution: Distribution, of: Mapping[str, float]) -> Distribution:
     """Truncate the distribution at ``--min`` and ``--max``, where they are given."""
-    from workloads.distributions.truncated import truncate
+    from holdfast.workloads.distributions.truncated import truncate
 
     if "min" not in of and "max" not in of:
         return distribution
@@ -300,7 +300,7 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
     """
     import numpy as np
 
-    from workloads.ground.files import read_text
+    from holdfast.workloads.ground.files import read_text
 
     lines = read_text(path).splitlines()
     reader = csv.DictReader(lines, skipinitialspace=True)
@@ -346,10 +346,10 @@ def read_plans(paths: Mapping[str, str | Path], command: str) -> dict[str, Reser
 
 def _plan_and_seal(path: str | Path) -> tuple[ReservationPlan, bool]:
     """A plan, and whether its file has a digest."""
-    from policies.planning.plan import ReservationPlan
-    from workloads.ground.checksums import is_sealed
-    from workloads.ground.documents import parse_json
-    from workloads.ground.files import decode_text, read_bytes
+    from holdfast.policies.planning.plan import ReservationPlan
+    from holdfast.workloads.ground.checksums import is_sealed
+    from holdfast.workloads.ground.documents import parse_json
+    from holdfast.workloads.ground.files import decode_text, read_bytes
 
     raw = read_bytes(path)
     text = decode_text(raw, path)

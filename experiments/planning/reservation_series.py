@@ -14,11 +14,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policies.planning.plan_progress import Course, Schedule
-from simulator.simulation import simulate
-from workloads.ground.errors import ParameterError
-from workloads.ground.units import to_seconds
-from workloads.table.job import Job, JobType
+from holdfast.policies.planning.plan_progress import Course, Schedule
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.units import to_seconds
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["RELEASES", "REQUEUES", "Release", "Requeue", "Reservation", "SeriesReplay", "replay_series", "series"]
 
@@ -72,8 +72,8 @@ def series(schedule: Schedule, runtime: float) -> list[Reservation]:
 
     Examples
     --------
-    >>> from policies.planning.costs import CostModel
-    >>> from policies.planning.plan import ReservationPlan
+    >>> from holdfast.policies.planning.costs import CostModel
+    >>> from holdfast.policies.planning.plan import ReservationPlan
     >>> plan = ReservationPlan([20, 40], [True, False], CostModel(checkpoint=7, restart=5))
     >>> [tuple(item) for item in series(Schedule(plan), 30.0)]
     [(27.0, 27.0), (25.0, 15.0)]

@@ -10,23 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from experiments.output.filenames import table_name
-from experiments.recordings.archive import table_rows
-from experiments.recordings.run_file import open_run, recorded_measurement, simulated_jobs
-from experiments.recordings.variants import chosen_variant
-from experiments.traces.description import describe_reading
-from policies.mechanism import BASELINE
-from simulator.machine.actual_outcomes import PREEMPTED
-from simulator.results.schema import LARGEST_SECONDS
-from workloads.ground.errors import InputError, TraceError, format_value
-from workloads.ground.fields import number, whole
-from workloads.ground.files import file_sha256
-from workloads.ground.trust import trust as trusting
-from workloads.ground.units import to_ticks
-from workloads.logs.cleaning import NO_WALLTIME
-from workloads.logs.trace import Trace
-from workloads.table.job import Job
-from workloads.table.job_lifecycle import replay_start
+from holdfast.experiments.output.filenames import table_name
+from holdfast.experiments.recordings.archive import table_rows
+from holdfast.experiments.recordings.run_file import open_run, recorded_measurement, simulated_jobs
+from holdfast.experiments.recordings.variants import chosen_variant
+from holdfast.experiments.traces.description import describe_reading
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.machine.actual_outcomes import PREEMPTED
+from holdfast.simulator.results.schema import LARGEST_SECONDS
+from holdfast.workloads.ground.errors import InputError, TraceError, format_value
+from holdfast.workloads.ground.fields import number, whole
+from holdfast.workloads.ground.files import file_sha256
+from holdfast.workloads.ground.trust import trust as trusting
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.logs.cleaning import NO_WALLTIME
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.job_lifecycle import replay_start
 
 __all__ = ["WaitPairs", "pairs_of_results", "pairs_of_trace"]
 
@@ -130,7 +130,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
     mechanism
         The mechanism, if the directory has several.
     trust
-        As in :func:`experiments.recordings.archive.read_recording`.
+        As in :func:`holdfast.experiments.recordings.archive.read_recording`.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def _window(
 
 def _walltimes(jobs: Iterable[Job], baseline: bool) -> dict[int, float]:
     """Requested walltimes [s] by job, from the jobs that were simulated."""
-    # As in simulator.machine.job_state: the baseline takes the times of the trace.
+    # As in holdfast.simulator.machine.job_state: the baseline takes the times of the trace.
     return {
         job.job_id: job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime for job in jobs
     }

@@ -7,16 +7,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.allocations import Allocation, result_allocations
-from experiments.recordings.archive import table_rows
-from simulator.resources.machine_jobs import JobWait
-from simulator.results.result import Result
-from workloads.ground.errors import TraceError
-from workloads.ground.fields import number, whole
-from workloads.ground.files import read_text
-from workloads.ground.units import SECOND, to_ticks
-from workloads.machines.host_list import expand, fold
-from workloads.machines.machine import Machine
+from holdfast.experiments.recordings.allocations import Allocation, result_allocations
+from holdfast.experiments.recordings.archive import table_rows
+from holdfast.simulator.resources.machine_jobs import JobWait
+from holdfast.simulator.results.result import Result
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.fields import number, whole
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.machines.host_list import expand, fold
+from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["allocation_rows", "read_allocation_table"]
 

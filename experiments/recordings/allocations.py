@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from simulator.resources.machine_jobs import JobStart, JobWait
-from simulator.results.recording import Recording
-from simulator.results.records import JobRecord
-from workloads.ground.units import to_ticks
-from workloads.machines.machine import Machine
-from workloads.outages.outage import Outage
+from holdfast.simulator.resources.machine_jobs import JobStart, JobWait
+from holdfast.simulator.results.recording import Recording
+from holdfast.simulator.results.records import JobRecord
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.outages.outage import Outage
 
 __all__ = ["Allocation", "Allocations", "result_allocations"]
 

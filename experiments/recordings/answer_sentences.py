@@ -6,14 +6,14 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.recordings.gain_rows import ALL
-from experiments.recordings.summaries import by_label
-from experiments.statistics import Interval
-from experiments.tables import is_known
-from experiments.terminal import escape
-from simulator.results.catalogue import metric
-from workloads.ground.columns import Metric
-from workloads.ground.wording import join_words
+from holdfast.experiments.recordings.gain_rows import ALL
+from holdfast.experiments.recordings.summaries import by_label
+from holdfast.experiments.statistics import Interval
+from holdfast.experiments.tables import is_known
+from holdfast.experiments.terminal import escape
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.ground.columns import Metric
+from holdfast.workloads.ground.wording import join_words
 
 __all__ = ["best_run_sentence", "fill", "gains_sentence", "quantity_text"]
 
@@ -49,7 +49,8 @@ def best_run_sentence(summaries: Sequence[Mapping[str, Any]]) -> str:
     Parameters
     ----------
     summaries
-        Rows as :func:`simulator.results.metrics.summarize` returns; the first run is what others are compared with.
+        Rows as :func:`holdfast.simulator.results.metrics.summarize` returns; the first run is what others are compared
+        with.
 
     Returns
     -------
@@ -90,8 +91,8 @@ def gains_sentence(
     first, second
         Names of the results.
     rows
-        Rows of one metric as :class:`~experiments.recordings.paired_comparison.Gains` has them: all jobs, then groups
-        from the largest total loss to the largest total gain.
+        Rows of one metric as :class:`~holdfast.experiments.recordings.paired_comparison.Gains` has them: all jobs, then
+        groups from the largest total loss to the largest total gain.
     by
         Attribute that groups the jobs; empty: no groups.
     unit, scale

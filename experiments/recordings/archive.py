@@ -1,7 +1,7 @@
 """Reader of the directories that ``holdfast run`` writes.
 
 ``run.json`` records what was simulated and which mechanisms have tables. One of these runs, with its event log, is read
-as a :class:`~simulator.results.result.Result`.
+as a :class:`~holdfast.simulator.results.result.Result`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from experiments.output.filenames import table_name
-from experiments.output.manifest import Sealed
-from experiments.recordings.row_checks import sound_decisions, sound_entries, sound_records, sound_samples, sound_times
-from experiments.recordings.run_file import (
+from holdfast.experiments.output.filenames import table_name
+from holdfast.experiments.output.manifest import Sealed
+from holdfast.experiments.recordings.row_checks import (
+    sound_decisions,
+    sound_entries,
+    sound_records,
+    sound_samples,
+    sound_times,
+)
+from holdfast.experiments.recordings.run_file import (
     LOCAL,
     ZONE,
     open_run,
@@ -30,25 +36,35 @@ from experiments.recordings.run_file import (
     recorded_unit,
     simulated_jobs,
 )
-from experiments.recordings.variants import chosen_variant
-from policies.mechanism import BASELINE
-from simulator.machine.decisions import Decision
-from simulator.machine.event_log import Entry, Sample
-from simulator.machine.stochastic import ReservationRecord
-from simulator.results.recording import clock_origin, level_changes
-from simulator.results.records import ABSENT, Records, Samples, StochasticRecord, whole_column
-from simulator.results.result import Result
-from simulator.results.schema import DECISIONS, ELIGIBLE, EVENTS, JOBS, RESERVATIONS, TIMELINE, Field, Schema, optional
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.fields import Columns, whole
-from workloads.ground.files import read_text
-from workloads.ground.ticks import list_in_ticks
-from workloads.ground.trust import is_trusted
-from workloads.ground.trust import trust as trusting
-from workloads.ground.units import SECOND, to_ticks
-from workloads.logs.node_names import nodes_in
-from workloads.table.job import Job, JobType
-from workloads.table.job_lifecycle import replay_start
+from holdfast.experiments.recordings.variants import chosen_variant
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.machine.decisions import Decision
+from holdfast.simulator.machine.event_log import Entry, Sample
+from holdfast.simulator.machine.stochastic import ReservationRecord
+from holdfast.simulator.results.recording import clock_origin, level_changes
+from holdfast.simulator.results.records import ABSENT, Records, Samples, StochasticRecord, whole_column
+from holdfast.simulator.results.result import Result
+from holdfast.simulator.results.schema import (
+    DECISIONS,
+    ELIGIBLE,
+    EVENTS,
+    JOBS,
+    RESERVATIONS,
+    TIMELINE,
+    Field,
+    Schema,
+    optional,
+)
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.fields import Columns, whole
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.ticks import list_in_ticks
+from holdfast.workloads.ground.trust import is_trusted
+from holdfast.workloads.ground.trust import trust as trusting
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.logs.node_names import nodes_in
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.job_lifecycle import replay_start
 
 __all__ = ["read_recording", "table_rows"]
 
@@ -73,7 +89,7 @@ def read_recording(
     directory
         Directory with ``run.json`` and the tables.
     mechanism
-        Run to read, if there are several: a mechanism, or a label (:mod:`experiments.recordings.variants`).
+        Run to read, if there are several: a mechanism, or a label (:mod:`holdfast.experiments.recordings.variants`).
     events
         Whether to read the event log; without it, ``entries``, ``samples`` and ``down`` are empty.
     decisions
@@ -81,13 +97,13 @@ def read_recording(
     trust
         Whether plug-ins that the files name by import path may be imported: for the queue order of explanations, for
         reading a trace again if its jobs were not stored, and for the plans of stochastic jobs. False: as
-        :func:`workloads.ground.trust.trust` decides.
+        :func:`holdfast.workloads.ground.trust.trust` decides.
 
     Returns
     -------
     Result
         As in memory, except for values that only the simulation measures (see
-        :class:`~simulator.results.recording.Recording`) and the plans of stochastic jobs.
+        :class:`~holdfast.simulator.results.recording.Recording`) and the plans of stochastic jobs.
 
     Raises
     ------
@@ -270,7 +286,10 @@ def _records(path: Path, jobs: Sequence[Job], mechanism: str, origin: int) -> Re
 
 
 def _runtime(job: Job, mechanism: str) -> float:
-    """Undisturbed runtime [s], as in :mod:`simulator.machine.job_state` and :mod:`simulator.machine.job_factory`."""
+    """Undisturbed runtime [s].
+
+    As in :mod:`holdfast.simulator.machine.job_state` and :mod:`holdfast.simulator.machine.job_factory`.
+    """
     other = job.trace_runtime if mechanism == BASELINE else None
     if job.type is JobType.STOCHASTIC:
         other = job.true_runtime
@@ -317,7 +336,7 @@ def _placements(path: Path | None, nodes: int) -> dict[int, int] | None:
 
 
 def _bits(text: str, nodes: int) -> int:
-    """Parse a list written by :func:`workloads.logs.node_names.node_list`; nodes beyond the machine are ignored."""
+    """Parse a list of :func:`holdfast.workloads.logs.node_names.node_list`; nodes beyond the machine are ignored."""
     numbers = (int(name[1:]) for name in nodes_in(text) if name[1:].isdecimal() and len(name) < _LONGEST_NAME)
     return sum(1 << number for number in numbers if number < nodes)
 

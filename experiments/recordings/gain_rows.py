@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.statistics import Interval, clustered_interval, holm, interval
-from simulator.results.order_statistics import Ranked
+from holdfast.experiments.statistics import Interval, clustered_interval, holm, interval
+from holdfast.simulator.results.order_statistics import Ranked
 
 __all__ = ["ALL", "GAIN_COLUMNS", "JOINT", "gain_rows", "judge"]
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from experiments.recordings.week_blocks import WEEK
-from policies.planning.waits.fitting import size_classes
-from workloads.ground.errors import InputError
-from workloads.table.job import Job
+from holdfast.experiments.recordings.week_blocks import WEEK
+from holdfast.policies.planning.waits.fitting import size_classes
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job import Job
 
 __all__ = ["GROUPS", "ORDERED", "group_names", "places_by_name"]
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.output.filenames import table_name
-from experiments.recordings.allocation_table import allocation_rows
-from experiments.tables import columns_with_values, render, write_csv
-from simulator import Result
-from simulator.resources.machine_metrics import partition_rows, resource_rows
-from simulator.results.pool import pool_rows
-from workloads.ground.columns import Quantity
+from holdfast.experiments.output.filenames import table_name
+from holdfast.experiments.recordings.allocation_table import allocation_rows
+from holdfast.experiments.tables import columns_with_values, render, write_csv
+from holdfast.simulator import Result
+from holdfast.simulator.resources.machine_metrics import partition_rows, resource_rows
+from holdfast.simulator.results.pool import pool_rows
+from holdfast.workloads.ground.columns import Quantity
 
 __all__ = ["machine_text", "write_machine_tables"]
 

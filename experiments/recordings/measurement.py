@@ -7,13 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
-from workloads.ground.dates import TIME_OR_DATE
-from workloads.ground.errors import ParameterError
-from workloads.ground.parameters import Parameter, Seconds
+from holdfast.workloads.ground.dates import TIME_OR_DATE
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.parameters import Parameter, Seconds
 
 if TYPE_CHECKING:
-    from simulator.results.measured_simulation import MeasuredWindow
-    from workloads.logs.clock import LogClock
+    from holdfast.simulator.results.measured_simulation import MeasuredWindow
+    from holdfast.workloads.logs.clock import LogClock
 
 __all__ = ["MEASURING", "Measurement"]
 
@@ -82,6 +82,6 @@ class Measurement:
     @property
     def window(self) -> MeasuredWindow:
         """The measured window of time."""
-        from simulator.results.measured_simulation import MeasuredWindow
+        from holdfast.simulator.results.measured_simulation import MeasuredWindow
 
         return MeasuredWindow(float(self.warmup), float(self.cooldown))

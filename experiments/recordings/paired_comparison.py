@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.recordings.answer_sentences import gains_sentence
-from experiments.recordings.archive import read_recording
-from experiments.recordings.gain_rows import GAIN_COLUMNS, gain_rows
-from experiments.recordings.job_groups import GROUPS, ORDERED, group_names, places_by_name
-from experiments.recordings.run_file import open_run
-from experiments.recordings.summaries import starvation
-from experiments.recordings.variants import run_names
-from experiments.recordings.week_blocks import assign_clusters
-from experiments.statistics import Interval
-from experiments.tables import render
-from simulator.results.catalogue import metric
-from simulator.results.overtaking import starvation_count
-from simulator.results.recording import Recording
-from simulator.results.records import JobRecord, Records
-from workloads.ground.columns import Metric, Quantity
-from workloads.ground.errors import InputError, UnknownNameError
-from workloads.ground.job_ids import job_id_text
-from workloads.ground.units import SECOND
-from workloads.table.job import Job
+from holdfast.experiments.recordings.answer_sentences import gains_sentence
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.recordings.gain_rows import GAIN_COLUMNS, gain_rows
+from holdfast.experiments.recordings.job_groups import GROUPS, ORDERED, group_names, places_by_name
+from holdfast.experiments.recordings.run_file import open_run
+from holdfast.experiments.recordings.summaries import starvation
+from holdfast.experiments.recordings.variants import run_names
+from holdfast.experiments.recordings.week_blocks import assign_clusters
+from holdfast.experiments.statistics import Interval
+from holdfast.experiments.tables import render
+from holdfast.simulator.results.catalogue import metric
+from holdfast.simulator.results.overtaking import starvation_count
+from holdfast.simulator.results.recording import Recording
+from holdfast.simulator.results.records import JobRecord, Records
+from holdfast.workloads.ground.columns import Metric, Quantity
+from holdfast.workloads.ground.errors import InputError, UnknownNameError
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import Job
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,7 @@ class Gains:
         Numbers of jobs that only the first or only the second result has, which are left out.
     starved
         Numbers of the compared jobs that starve in the first and in the second result
-        (:mod:`simulator.results.overtaking`).
+        (:mod:`holdfast.simulator.results.overtaking`).
     zone
         What the hours and dates of groups are in, ``UTC`` or local time; empty: the log has no dates.
     """
@@ -290,7 +290,7 @@ def read_pair(places: Sequence[str], *, trust: bool = False) -> tuple[Recording,
     places
         One directory with two runs, or two places of the form ``DIR`` or ``DIR:RUN``.
     trust
-        As for :func:`experiments.recordings.archive.read_recording`.
+        As for :func:`holdfast.experiments.recordings.archive.read_recording`.
 
     Raises
     ------

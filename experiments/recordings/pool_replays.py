@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.recordings.archive import read_recording
-from experiments.recordings.run_file import open_run
-from experiments.recordings.stored_allocations import machine_file_name, stored_outages
-from experiments.recordings.variants import chosen_variant
-from simulator.results.result import Result
-from simulator.simulation import simulate_table
-from workloads.ground.errors import InputError
-from workloads.machines.machine import Machine
-from workloads.machines.machine_file import read_machine
-from workloads.outages.places import partition_outages
-from workloads.table.jobs import Jobs
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.recordings.run_file import open_run
+from holdfast.experiments.recordings.stored_allocations import machine_file_name, stored_outages
+from holdfast.experiments.recordings.variants import chosen_variant
+from holdfast.simulator.results.result import Result
+from holdfast.simulator.simulation import simulate_table
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.machine_file import read_machine
+from holdfast.workloads.outages.places import partition_outages
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["PoolReplays", "replay_pools"]
 
@@ -54,7 +54,7 @@ def replay_pools(directory: str | Path, run: str | None = None, *, trust: bool =
     run
         Run to read, if there are several.
     trust
-        As of :func:`~experiments.recordings.archive.read_recording`.
+        As of :func:`~holdfast.experiments.recordings.archive.read_recording`.
 
     Raises
     ------

@@ -8,22 +8,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.output.filenames import check_distinct, table_name
-from experiments.recordings.measurement import Measurement
-from experiments.recordings.table_files import Format, write_table
-from experiments.tables import write_csv
-from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
-from simulator import Result, simulate
-from simulator.options import Options
-from simulator.results.metrics import summarize, summarize_types
-from simulator.results.records import STATES
-from simulator.results.reservations import JOB_COLUMNS, stochastic_rows
-from simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema, jobs_schema, timeline_schema
-from workloads.ground.errors import OutputError
-from workloads.ground.files import partial_name
-from workloads.ground.units import SECOND
-from workloads.logs.node_names import node_list
-from workloads.table.job import Job
+from holdfast.experiments.output.filenames import check_distinct, table_name
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.experiments.recordings.table_files import Format, write_table
+from holdfast.experiments.tables import write_csv
+from holdfast.policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.metrics import summarize, summarize_types
+from holdfast.simulator.results.records import STATES
+from holdfast.simulator.results.reservations import JOB_COLUMNS, stochastic_rows
+from holdfast.simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema, jobs_schema, timeline_schema
+from holdfast.workloads.ground.errors import OutputError
+from holdfast.workloads.ground.files import partial_name
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.logs.node_names import node_list
+from holdfast.workloads.table.job import Job
 
 __all__ = [
     "accounting_rows",
@@ -72,7 +72,7 @@ def replays(
     Parameters
     ----------
     jobs, nodes, options
-        As for :func:`simulator.simulation.simulate`.
+        As for :func:`holdfast.simulator.simulation.simulate`.
     mechanisms
         Names of mechanisms.
     events
@@ -80,7 +80,7 @@ def replays(
     progress
         Called with the mechanism and the number of ended jobs.
     **more
-        Further parameters of :func:`simulator.simulation.simulate`.
+        Further parameters of :func:`holdfast.simulator.simulation.simulate`.
     """
     for mechanism in mechanisms:
         yield simulate(
@@ -197,7 +197,7 @@ def write_replay(
     accounting = accounting_rows(results)
     write_csv(directory / "accounting.csv", accounting, tuple(accounting[0]))
     if any(result.on_machine is not None or result.pools for result in results):
-        from experiments.recordings.machine_tables import write_machine_tables
+        from holdfast.experiments.recordings.machine_tables import write_machine_tables
 
         write_machine_tables(directory, results)
 

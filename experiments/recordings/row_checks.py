@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from simulator.machine.decisions import Decision
-from simulator.machine.event_log import Entry, Sample
-from simulator.results.records import ABSENT, LAST_TICK, STATUSES, TYPES, Records
-from workloads.ground.errors import TraceError, format_value
-from workloads.ground.units import LARGEST_SIZE, SECOND, to_seconds
-from workloads.table.job import JobType
+from holdfast.simulator.machine.decisions import Decision
+from holdfast.simulator.machine.event_log import Entry, Sample
+from holdfast.simulator.results.records import ABSENT, LAST_TICK, STATUSES, TYPES, Records
+from holdfast.workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.units import LARGEST_SIZE, SECOND, to_seconds
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["sound_decisions", "sound_entries", "sound_records", "sound_samples", "sound_times"]
 
-#: Events of jobs and of outages (:class:`simulator.machine.event_log.Entry`).
+#: Events of jobs and of outages (:class:`holdfast.simulator.machine.event_log.Entry`).
 _WITHIN_RUN = frozenset(("shrink", "expand", "warn"))
 _END_OF_RUN = frozenset(("preempt", "expire", "complete", "kill"))
 _END = frozenset(("complete", "kill", "cancel"))
@@ -81,7 +81,7 @@ def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: 
     Parameters
     ----------
     columns
-        As for :class:`~simulator.results.records.Records`, with types and states as text.
+        As for :class:`~holdfast.simulator.results.records.Records`, with types and states as text.
     runtimes
         Undisturbed runtimes [ticks], shape (rows,).
     path, lines

@@ -8,19 +8,19 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from experiments.output.directory_checks import RUN
-from experiments.output.manifest import Sealed, arriving, open_result
-from experiments.recordings.measurement import Measurement
-from policies.mechanism import BASELINE, parse_mechanism
-from simulator.machine.prior_state import PastUsage, PriorState
-from simulator.options import Options
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import file_sha256, is_plain_file, is_plain_name
-from workloads.ground.numbers import is_number, is_whole
-from workloads.ground.trust import admit
-from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
-from workloads.logs.clock import LOCAL
-from workloads.table.job import Job
+from holdfast.experiments.output.directory_checks import RUN
+from holdfast.experiments.output.manifest import Sealed, arriving, open_result
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.policies.mechanism import BASELINE, parse_mechanism
+from holdfast.simulator.machine.prior_state import PastUsage, PriorState
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.files import file_sha256, is_plain_file, is_plain_name
+from holdfast.workloads.ground.numbers import is_number, is_whole
+from holdfast.workloads.ground.trust import admit
+from holdfast.workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
+from holdfast.workloads.logs.clock import LOCAL
+from holdfast.workloads.table.job import Job
 
 __all__ = [
     "ENGINE",
@@ -128,7 +128,7 @@ def simulated_jobs(result: Sealed) -> Sequence[Job]:
     InputError
         If it is not available, or a file names code and is not trusted.
     """
-    from workloads.table.job_table import read_job_table
+    from holdfast.workloads.table.job_table import read_job_table
 
     content, directory = result.content, result.directory
     kept = content.get(JOB_TABLE)
@@ -238,8 +238,8 @@ def _recorded_input(directory: Path, content: Mapping[str, Any]) -> Path:
 
 def _jobs_of_trace(directory: Path, content: Mapping[str, Any]) -> Sequence[Job]:
     """Jobs of a trace that was replayed under the baseline without a job table."""
-    from workloads.hybrid.assignment import as_rigid
-    from workloads.logs.readers import read_trace
+    from holdfast.workloads.hybrid.assignment import as_rigid
+    from holdfast.workloads.logs.readers import read_trace
 
     source, path = content["input"], _recorded_input(directory, content)
     nodes = recorded_nodes(directory, content)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.output.filenames import table_name
-from experiments.output.manifest import Sealed
-from experiments.recordings.allocation_table import read_allocation_table
-from experiments.recordings.allocations import Allocations
-from experiments.recordings.run_file import RUN, open_run
-from experiments.recordings.variants import chosen_variant
-from simulator.resources.machine_replay import PLACEMENTS
-from workloads.ground.errors import TraceError, UnknownNameError
-from workloads.machines.machine import Machine
-from workloads.machines.machine_file import read_machine
-from workloads.outages.file import read_outages
-from workloads.outages.outage import Outage
-from workloads.outages.places import outage_places
+from holdfast.experiments.output.filenames import table_name
+from holdfast.experiments.output.manifest import Sealed
+from holdfast.experiments.recordings.allocation_table import read_allocation_table
+from holdfast.experiments.recordings.allocations import Allocations
+from holdfast.experiments.recordings.run_file import RUN, open_run
+from holdfast.experiments.recordings.variants import chosen_variant
+from holdfast.simulator.resources.machine_replay import PLACEMENTS
+from holdfast.workloads.ground.errors import TraceError, UnknownNameError
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.machine_file import read_machine
+from holdfast.workloads.outages.file import read_outages
+from holdfast.workloads.outages.outage import Outage
+from holdfast.workloads.outages.places import outage_places
 
 __all__ = ["has_pools", "machine_file_name", "read_allocations", "stored_outages"]
 

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.table_files import FORMATS, Format, write_rows
-from policies.mechanism import BASELINE
-from simulator.options import Options
-from simulator.results.recording import Recording
-from simulator.results.records import Records
-from simulator.results.schema import JOBS
-from workloads.ground.errors import InputError, OutputError
-from workloads.ground.files import atomic_open, read_bytes
+from holdfast.experiments.recordings.table_files import FORMATS, Format, write_rows
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.recording import Recording
+from holdfast.simulator.results.records import Records
+from holdfast.simulator.results.schema import JOBS
+from holdfast.workloads.ground.errors import InputError, OutputError
+from holdfast.workloads.ground.files import atomic_open, read_bytes
 
 __all__ = ["ENDED", "EndedJobs"]
 

@@ -7,22 +7,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.output.locks import writing
-from experiments.recordings.measurement import Measurement
-from experiments.recordings.replay import make_directory, write_replay
-from experiments.recordings.streamed_jobs import EndedJobs
-from experiments.recordings.table_files import Format
-from simulator.options import Options
-from simulator.plain_replay import rigid_records
-from simulator.results.result import Result
-from simulator.streaming import BATCH_SIZE, stream
-from workloads.ground.errors import InputError
-from workloads.ground.files import file_sha256
-from workloads.ground.release import VERSION
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.swf import read_long_swf
-from workloads.logs.trace import Trace
-from workloads.table.jobs import Jobs
+from holdfast.experiments.output.locks import writing
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.experiments.recordings.replay import make_directory, write_replay
+from holdfast.experiments.recordings.streamed_jobs import EndedJobs
+from holdfast.experiments.recordings.table_files import Format
+from holdfast.simulator.options import Options
+from holdfast.simulator.plain_replay import rigid_records
+from holdfast.simulator.results.result import Result
+from holdfast.simulator.streaming import BATCH_SIZE, stream
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.files import file_sha256
+from holdfast.workloads.ground.release import VERSION
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.swf import read_long_swf
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["stream_identity", "stream_log", "streamed_replay"]
 
@@ -41,7 +41,7 @@ def streamed_replay(
     Parameters
     ----------
     jobs, nodes, options, batch_size, progress
-        As for :func:`simulator.streaming.stream`.
+        As for :func:`holdfast.simulator.streaming.stream`.
     ended
         Writer of the ended jobs.
     """

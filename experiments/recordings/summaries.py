@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from experiments.tables import columns_with_values, is_known, render
-from experiments.terminal import escape
-from simulator.results.catalogue import metric
-from workloads.ground.columns import Quantity
+from holdfast.experiments.tables import columns_with_values, is_known, render
+from holdfast.experiments.terminal import escape
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.ground.columns import Quantity
 
 __all__ = [
     "by_label",
@@ -86,7 +86,7 @@ def comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes", v
     Parameters
     ----------
     summaries
-        Rows as :func:`simulator.results.metrics.summarize` returns.
+        Rows as :func:`holdfast.simulator.results.metrics.summarize` returns.
     unit
         Unit of sizes: ``nodes`` or ``processors``.
     verbose

@@ -14,11 +14,11 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
-from simulator.results.recording import Recording
-from simulator.results.records import Records
-from simulator.results.schema import Kind, Schema
-from workloads.ground.errors import OutputError, installation
-from workloads.ground.files import atomic_open
+from holdfast.simulator.results.recording import Recording
+from holdfast.simulator.results.records import Records
+from holdfast.simulator.results.schema import Kind, Schema
+from holdfast.workloads.ground.errors import OutputError, installation
+from holdfast.workloads.ground.files import atomic_open
 
 __all__ = ["FORMATS", "Format", "arrow_table", "write_rows", "write_table"]
 

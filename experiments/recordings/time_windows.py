@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
-from workloads.ground.dates import is_date
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.parameters import Parameter, Values
-from workloads.ground.units import LARGEST_TIME, SECOND, parse_duration, to_ticks
-from workloads.logs.clock import LogClock
-from workloads.logs.trace import trace_epoch
+from holdfast.workloads.ground.dates import is_date
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.parameters import Parameter, Values
+from holdfast.workloads.ground.units import LARGEST_TIME, SECOND, parse_duration, to_ticks
+from holdfast.workloads.logs.clock import LogClock
+from holdfast.workloads.logs.trace import trace_epoch
 
 if TYPE_CHECKING:
-    from simulator.results.recording import Recording
+    from holdfast.simulator.results.recording import Recording
 
 __all__ = ["Window", "accounting_start", "unix_origin"]
 
@@ -68,7 +68,7 @@ class Window:
     start, end
         Time after the first submit: a number of seconds, or a duration such as ``12h`` or ``3d``; if the origin of the
         clock is known (:func:`unix_origin`), also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (in the zone of
-        :class:`~workloads.logs.clock.LogClock`). None: the first or the last event.
+        :class:`~holdfast.workloads.logs.clock.LogClock`). None: the first or the last event.
     """
 
     start: Annotated[

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.run_file import RUN, chosen_mechanism
-from workloads.ground.errors import InputError, TraceError
+from holdfast.experiments.recordings.run_file import RUN, chosen_mechanism
+from holdfast.workloads.ground.errors import InputError, TraceError
 
 __all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "make_label", "run_names"]
 

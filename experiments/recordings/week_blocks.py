@@ -30,7 +30,7 @@ def assign_clusters(submits: npt.NDArray[np.float64], longest: str = "week") -> 
     -------
     tuple
         The longest block of which there are at least ten, otherwise the shortest; and the block of each job, shape
-        (jobs,). :func:`experiments.statistics.clustered_interval` makes an interval from them.
+        (jobs,). :func:`holdfast.experiments.statistics.clustered_interval` makes an interval from them.
     """
     names = list(_LENGTHS)
     allowed = names[names.index(longest) :]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from experiments.slurm.client import call
-from experiments.slurm.job_chain import MINUTE
-from workloads.ground.errors import TraceError
-from workloads.ground.fields import Columns, number
-from workloads.ground.files import read_text
-from workloads.ground.numbers import integer
-from workloads.logs.sacct_formats import detect_form
-from workloads.logs.sacct_values import is_missing, parse_clock, parse_time, state_of_job
+from holdfast.experiments.slurm.client import call
+from holdfast.experiments.slurm.job_chain import MINUTE
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.fields import Columns, number
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.numbers import integer
+from holdfast.workloads.logs.sacct_formats import detect_form
+from holdfast.workloads.logs.sacct_values import is_missing, parse_clock, parse_time, state_of_job
 
 __all__ = ["AccountedJob", "parse_entries", "query_accounting", "read_entries"]
 

@@ -14,15 +14,15 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from experiments.slurm.job_chain import MINUTE
-from experiments.slurm.live_replay import SomeSlurm
-from experiments.slurm.numbered_nodes import node_list
-from experiments.slurm.slurm_state import RESERVATION
-from experiments.slurm.templates import fill_template
-from simulator.machine.job_state import JobState
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.experiments.slurm.job_chain import MINUTE
+from holdfast.experiments.slurm.live_replay import SomeSlurm
+from holdfast.experiments.slurm.numbered_nodes import node_list
+from holdfast.experiments.slurm.slurm_state import RESERVATION
+from holdfast.experiments.slurm.templates import fill_template
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["FIRST", "Actuator", "limit_minutes"]
 

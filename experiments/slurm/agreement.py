@@ -7,17 +7,17 @@ from itertools import combinations
 from statistics import mean, median
 from typing import Any
 
-from experiments.slurm.decision_pace import measure_pace
-from experiments.slurm.decision_points import InstantDecision, decisions
-from experiments.slurm.placed_replay import PlacedJob
-from experiments.slurm.recorded_replay import Replay, ReplayedJob
-from experiments.slurm.start_simulation import needs_own_loop, simulate_starts
-from experiments.tables import render
-from policies.backfilling import BACKFILLING
-from policies.order import ORDERS
-from simulator.simulation import simulate
-from workloads.ground.columns import Quantity
-from workloads.ground.units import to_seconds
+from holdfast.experiments.slurm.decision_pace import measure_pace
+from holdfast.experiments.slurm.decision_points import InstantDecision, decisions
+from holdfast.experiments.slurm.placed_replay import PlacedJob
+from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob
+from holdfast.experiments.slurm.start_simulation import needs_own_loop, simulate_starts
+from holdfast.experiments.tables import render
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.order import ORDERS
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.units import to_seconds
 
 __all__ = [
     "AGREEMENT_COLUMNS",

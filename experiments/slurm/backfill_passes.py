@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.tables import read_csv, write_csv
-from workloads.ground.errors import TraceError
-from workloads.ground.units import LARGEST_TIME
+from holdfast.experiments.tables import read_csv, write_csv
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.units import LARGEST_TIME
 
 __all__ = ["PASSES", "next_pass", "read_passes", "write_passes"]
 

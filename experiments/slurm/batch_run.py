@@ -9,17 +9,17 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from experiments.slurm.client import submit
-from experiments.slurm.job_chain import make_links
-from experiments.slurm.lab import Lab
-from experiments.slurm.live_replay import LabSlurm, parse_jobs, patiently, time_of_slurm
-from experiments.slurm.reservation_sequence import Sequence as Chain
-from experiments.slurm.templates import fill_template
-from experiments.slurm.workdir import read_remains, write_sequence
-from policies.planning.plan import ReservationPlan
-from workloads.ground.errors import InputError
-from workloads.ground.numbers import integer
-from workloads.ground.units import to_ticks
+from holdfast.experiments.slurm.client import submit
+from holdfast.experiments.slurm.job_chain import make_links
+from holdfast.experiments.slurm.lab import Lab
+from holdfast.experiments.slurm.live_replay import LabSlurm, parse_jobs, patiently, time_of_slurm
+from holdfast.experiments.slurm.reservation_sequence import Sequence as Chain
+from holdfast.experiments.slurm.templates import fill_template
+from holdfast.experiments.slurm.workdir import read_remains, write_sequence
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.numbers import integer
+from holdfast.workloads.ground.units import to_ticks
 
 __all__ = ["ChainedJob", "run_chains"]
 

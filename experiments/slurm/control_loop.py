@@ -13,19 +13,19 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from experiments.slurm.actuator import Actuator
-from experiments.slurm.controller import Controller, Refusal
-from experiments.slurm.live_replay import SomeSlurm
-from experiments.slurm.reconciliation import Reconciliation
-from experiments.slurm.slurm_state import Seen, SlurmState, parse_seen_job, read_state, read_unusable
-from policies.mechanism import Mechanism
-from simulator.machine.event_log import Entry
-from simulator.options import Options
-from workloads.ground.errors import InputError
-from workloads.ground.files import read_text
-from workloads.ground.numbers import is_number
-from workloads.ground.units import SECOND, to_seconds
-from workloads.table.job import Job
+from holdfast.experiments.slurm.actuator import Actuator
+from holdfast.experiments.slurm.controller import Controller, Refusal
+from holdfast.experiments.slurm.live_replay import SomeSlurm
+from holdfast.experiments.slurm.reconciliation import Reconciliation
+from holdfast.experiments.slurm.slurm_state import Seen, SlurmState, parse_seen_job, read_state, read_unusable
+from holdfast.policies.mechanism import Mechanism
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.numbers import is_number
+from holdfast.workloads.ground.units import SECOND, to_seconds
+from holdfast.workloads.table.job import Job
 
 __all__ = ["serve"]
 

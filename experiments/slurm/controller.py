@@ -11,21 +11,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import count
 
-from experiments.slurm.shadow_system import ShadowSystem, Vacating
-from experiments.slurm.slurm_state import Seen
-from policies.mechanism import Mechanism
-from policies.reserved_backfill import TENANCIES
-from simulator.machine.cluster import Kind
-from simulator.machine.event_log import Entry, EventLog
-from simulator.machine.job_factory import job_state
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounts import Lender, Reservation, Run
-from simulator.machine.run import is_malleable
-from simulator.options import Options
-from simulator.results.recording import clock_origin
-from simulator.services.ondemand import OnDemandService
-from workloads.ground.units import to_ticks
-from workloads.table.job import Job, JobType
+from holdfast.experiments.slurm.shadow_system import ShadowSystem, Vacating
+from holdfast.experiments.slurm.slurm_state import Seen
+from holdfast.policies.mechanism import Mechanism
+from holdfast.policies.reserved_backfill import TENANCIES
+from holdfast.simulator.machine.cluster import Kind
+from holdfast.simulator.machine.event_log import Entry, EventLog
+from holdfast.simulator.machine.job_factory import job_state
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounts import Lender, Reservation, Run
+from holdfast.simulator.machine.run import is_malleable
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.recording import clock_origin
+from holdfast.simulator.services.ondemand import OnDemandService
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["Controller", "Refusal"]
 

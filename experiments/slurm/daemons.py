@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from workloads.ground.errors import InputError
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["MARK", "end", "lab_processes", "launch", "leave", "until"]
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from experiments.slurm.placed_replay import PlacedJob, PlacedReplay
-from experiments.slurm.recorded_replay import Replay, ReplayedJob
+from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
+from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob
 
 __all__ = ["Pace", "measure_pace"]
 

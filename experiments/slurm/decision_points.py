@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from math import exp, log
 from types import MappingProxyType
 
-from experiments.slurm.recorded_replay import Replay, ReplayedJob
-from policies.backfilling import Backfilling
-from policies.order import Order
-from policies.orders.fairshare import account_name
-from policies.port import Reservation, RunningJob, Window
-from policies.slurm_backfill import SlurmBackfill, Wish, best_fit, named_starts
-from workloads.ground.units import SECOND, to_ticks
-from workloads.table.job import JobType
+from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob
+from holdfast.policies.backfilling import Backfilling
+from holdfast.policies.order import Order
+from holdfast.policies.orders.fairshare import account_name
+from holdfast.policies.port import Reservation, RunningJob, Window
+from holdfast.policies.slurm_backfill import SlurmBackfill, Wish, best_fit, named_starts
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["LONGEST_STOP", "InstantDecision", "decayed_usage", "decisions", "find_starts", "queue_in_order"]
 

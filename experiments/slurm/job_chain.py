@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.planning.plan_document import clock
-from experiments.tables import render
-from workloads.ground.columns import Quantity
-from workloads.ground.errors import InputError
+from holdfast.experiments.planning.plan_document import clock
+from holdfast.experiments.tables import render
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
-    from policies.planning.costs import CostModel
-    from policies.planning.plan import ReservationPlan
+    from holdfast.policies.planning.costs import CostModel
+    from holdfast.policies.planning.plan import ReservationPlan
 
 __all__ = [
     "MINUTE",
@@ -90,8 +90,8 @@ def make_links(plan: ReservationPlan, *, most: int, spare: int, margin: float) -
 
     Examples
     --------
-    >>> from policies.planning.costs import CostModel
-    >>> from policies.planning.plan import ReservationPlan
+    >>> from holdfast.policies.planning.costs import CostModel
+    >>> from holdfast.policies.planning.plan import ReservationPlan
     >>> plan = ReservationPlan([1200.0, 2400.0], [True, False], CostModel(checkpoint=30.0, restart=20.0))
     >>> [(link.minutes, link.save_after, link.notice) for link in make_links(plan, most=9, spare=0, margin=10.0)]
     [(21, 1200, 60), (21, 1220, 40)]
@@ -136,8 +136,8 @@ def plan_in_minutes(plan: ReservationPlan, margin: float) -> ReservationPlan:
 
     Examples
     --------
-    >>> from policies.planning.costs import CostModel
-    >>> from policies.planning.plan import ReservationPlan
+    >>> from holdfast.policies.planning.costs import CostModel
+    >>> from holdfast.policies.planning.plan import ReservationPlan
     >>> plan = ReservationPlan([1200.0, 2410.0], [True, False], CostModel(checkpoint=30.0, restart=20.0))
     >>> plan_in_minutes(plan, 10.0).milestones.tolist()
     [1200.0, 2440.0]
@@ -221,7 +221,7 @@ def describe_prices(costs: CostModel) -> str:
 
     Examples
     --------
-    >>> from policies.planning.costs import CostModel
+    >>> from holdfast.policies.planning.costs import CostModel
     >>> describe_prices(CostModel(gamma=1800.0))
     "waits in the queue are priced by the plan's alpha 1 and gamma 1,800 s, not by the queue of today"
     """

@@ -17,14 +17,14 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from experiments.slurm.client import call
-from experiments.slurm.daemons import MARK, end, lab_processes, launch, leave, until
-from experiments.slurm.lab_machine import gres_lines, machine_lines
-from experiments.slurm.templates import fill_template
-from workloads.ground.documents import read_json
-from workloads.ground.errors import InputError, ParameterError, TraceError
-from workloads.ground.files import atomic_open
-from workloads.machines.machine import Machine
+from holdfast.experiments.slurm.client import call
+from holdfast.experiments.slurm.daemons import MARK, end, lab_processes, launch, leave, until
+from holdfast.experiments.slurm.lab_machine import gres_lines, machine_lines
+from holdfast.experiments.slurm.templates import fill_template
+from holdfast.workloads.ground.documents import read_json
+from holdfast.workloads.ground.errors import InputError, ParameterError, TraceError
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.machines.machine import Machine
 
 __all__ = [
     "FASTEST",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workloads.ground.errors import InputError
-from workloads.machines.machine import Machine
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["gres_lines", "machine_lines"]
 

@@ -11,15 +11,15 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, Protocol
 
-from experiments.slurm.accounting import query_accounting
-from experiments.slurm.client import call
-from experiments.slurm.job_chain import MINUTE
-from experiments.slurm.lab import Lab
-from experiments.slurm.queue_limits import QOS_FIELDS, enforces_limits
-from experiments.slurm.submit_lines import parse_amounts
-from experiments.slurm.submitted_jobs import Submit
-from workloads.ground.errors import InputError
-from workloads.ground.numbers import integer
+from holdfast.experiments.slurm.accounting import query_accounting
+from holdfast.experiments.slurm.client import call
+from holdfast.experiments.slurm.job_chain import MINUTE
+from holdfast.experiments.slurm.lab import Lab
+from holdfast.experiments.slurm.queue_limits import QOS_FIELDS, enforces_limits
+from holdfast.experiments.slurm.submit_lines import parse_amounts
+from holdfast.experiments.slurm.submitted_jobs import Submit
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.numbers import integer
 
 __all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "ask_limits", "patiently", "replay_on", "time_of_slurm"]
 

@@ -13,12 +13,12 @@ from itertools import pairwise
 from math import exp, inf, log
 from typing import NamedTuple
 
-from experiments.slurm.decision_points import decayed_usage, queue_in_order
-from experiments.slurm.recorded_replay import ReplayedJob
-from policies.order import Order
-from workloads.logs.node_names import nodes_in
-from workloads.logs.squeue import QueueRow
-from workloads.logs.trace import TraceJob
+from holdfast.experiments.slurm.decision_points import decayed_usage, queue_in_order
+from holdfast.experiments.slurm.recorded_replay import ReplayedJob
+from holdfast.policies.order import Order
+from holdfast.workloads.logs.node_names import nodes_in
+from holdfast.workloads.logs.squeue import QueueRow
+from holdfast.workloads.logs.trace import TraceJob
 
 __all__ = ["Drift", "LiveState", "Update"]
 

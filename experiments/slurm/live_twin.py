@@ -13,16 +13,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from experiments.forecast.forecasts import forecast
-from experiments.forecast.history import read_history
-from experiments.forecast.machine_state import state_of_queue
-from experiments.slurm.live_replay import SomeSlurm, patiently
-from experiments.slurm.live_state import Drift, LiveState, Update
-from experiments.tables import csv_lines, write_csv
-from policies.order import ORDERS
-from workloads.ground.errors import InputError
-from workloads.logs.squeue import parse_queue
-from workloads.logs.trace import Trace, TraceJobs
+from holdfast.experiments.forecast.forecasts import forecast
+from holdfast.experiments.forecast.history import read_history
+from holdfast.experiments.forecast.machine_state import state_of_queue
+from holdfast.experiments.slurm.live_replay import SomeSlurm, patiently
+from holdfast.experiments.slurm.live_state import Drift, LiveState, Update
+from holdfast.experiments.tables import csv_lines, write_csv
+from holdfast.policies.order import ORDERS
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.logs.squeue import parse_queue
+from holdfast.workloads.logs.trace import Trace, TraceJobs
 
 __all__ = ["READING_COLUMNS", "SCORE_COLUMNS", "LiveTwin", "TwinOptions"]
 
@@ -52,7 +52,7 @@ class TwinOptions:
     every, forecast_every
         Time between readings, and between forecasts [s].
     draws, seed, workers
-        As of :func:`experiments.forecast.forecasts.forecast`.
+        As of :func:`holdfast.experiments.forecast.forecasts.forecast`.
     names
         Names of the nodes.
     """

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from statistics import mean
 from typing import Any
 
-from experiments.slurm.agreement import compare_decisions, compare_starts
-from experiments.slurm.decision_pace import measure_pace
-from experiments.slurm.machine_decisions import machine_decisions
-from experiments.slurm.machine_starts import PlacedStart, simulate_machine_starts
-from experiments.slurm.placed_replay import PlacedReplay
-from policies.slurm_backfill import SlurmBackfill
-from workloads.machines.machine import Machine
+from holdfast.experiments.slurm.agreement import compare_decisions, compare_starts
+from holdfast.experiments.slurm.decision_pace import measure_pace
+from holdfast.experiments.slurm.machine_decisions import machine_decisions
+from holdfast.experiments.slurm.machine_starts import PlacedStart, simulate_machine_starts
+from holdfast.experiments.slurm.placed_replay import PlacedReplay
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["machine_agreement", "placed_summary"]
 
@@ -38,7 +38,7 @@ def machine_agreement(
     name, rule
         The rule and its name.
     tolerance, lag, completing
-        As of :func:`experiments.slurm.agreement.agreement`.
+        As of :func:`holdfast.experiments.slurm.agreement.agreement`.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Scheduling decisions of a Slurm whose nodes have resources, beside the starts that the simulator's rule would make.
 
-As :mod:`experiments.slurm.decision_points` for pools of equal nodes: each decision is taken in the state that Slurm was
-in. Events closer together than the lag form one decision; within it, the rule follows them one by one.
+As :mod:`holdfast.experiments.slurm.decision_points` for pools of equal nodes: each decision is taken in the state that
+Slurm was in. Events closer together than the lag form one decision; within it, the rule follows them one by one.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from experiments.slurm.decision_points import LONGEST_STOP, InstantDecision, event_groups
-from experiments.slurm.placed_replay import PlacedJob, PlacedReplay
-from experiments.slurm.slurm_machine import SlurmMachine
-from policies.slurm_backfill import SlurmBackfill
-from simulator.resources.slurm_nodes import PlannedRun
-from workloads.ground.errors import InputError
-from workloads.machines.machine import Machine
+from holdfast.experiments.slurm.decision_points import LONGEST_STOP, InstantDecision, event_groups
+from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
+from holdfast.experiments.slurm.slurm_machine import SlurmMachine
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.slurm_nodes import PlannedRun
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["machine_decisions"]
 

@@ -1,7 +1,7 @@
 """Starts of a replay's jobs on a machine whose nodes have resources, under Slurm's rule and with its clock and pace.
 
-As :mod:`experiments.slurm.start_simulation` for pools of equal nodes: of what Slurm did, only submits, runtimes and the
-times of nodes to complete are known.
+As :mod:`holdfast.experiments.slurm.start_simulation` for pools of equal nodes: of what Slurm did, only submits,
+runtimes and the times of nodes to complete are known.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from experiments.slurm.decision_pace import Pace
-from experiments.slurm.decision_points import LONGEST_STOP
-from experiments.slurm.placed_replay import PlacedJob, PlacedReplay
-from experiments.slurm.slurm_machine import SlurmMachine
-from policies.slurm_backfill import SlurmBackfill
-from simulator.resources.slurm_nodes import PlannedRun
-from workloads.machines.machine import Machine
+from holdfast.experiments.slurm.decision_pace import Pace
+from holdfast.experiments.slurm.decision_points import LONGEST_STOP
+from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
+from holdfast.experiments.slurm.slurm_machine import SlurmMachine
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.slurm_nodes import PlannedRun
+from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["PlacedStart", "simulate_machine_starts"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.machine.cluster import Account, Cluster, Kind
-from workloads.ground.errors import InvariantError
+from holdfast.simulator.machine.cluster import Account, Cluster, Kind
+from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["NamedCluster"]
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from experiments.tables import render
-from simulator.machine.event_log import Entry
-from workloads.ground.columns import Quantity
-from workloads.ground.units import to_seconds
+from holdfast.experiments.tables import render
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.units import to_seconds
 
 __all__ = ["EVENT_COLUMNS", "concurrence", "concurrence_summary", "concurrence_table"]
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.tables import read_csv
-from workloads.ground.errors import TraceError
-from workloads.ground.units import LARGEST_TIME
-from workloads.machines.host_list import expand
-from workloads.machines.request import ResourceRequest
+from holdfast.experiments.tables import read_csv
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.units import LARGEST_TIME
+from holdfast.workloads.machines.host_list import expand
+from holdfast.workloads.machines.request import ResourceRequest
 
 __all__ = ["PlacedJob", "PlacedReplay", "is_placed", "read_placed"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from experiments.slurm.submit_lines import parse_amounts, read_rows
-from workloads.ground.errors import TraceError
+from holdfast.experiments.slurm.submit_lines import parse_amounts, read_rows
+from holdfast.workloads.ground.errors import TraceError
 
 __all__ = ["NO_LIMITS", "QOS_FIELDS", "QosLimit", "QueueLimits", "enforces_limits", "read_qos_limits"]
 

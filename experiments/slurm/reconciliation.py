@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Callable
 from math import inf
 
-from experiments.slurm.actuator import FIRST, Actuator, limit_minutes
-from experiments.slurm.controller import Controller, Refusal
-from experiments.slurm.slurm_state import Held, Seen, SlurmState
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounts import Gathering, Run
-from simulator.machine.run import is_malleable
-from workloads.ground.units import to_seconds
-from workloads.table.job import JobType
+from holdfast.experiments.slurm.actuator import FIRST, Actuator, limit_minutes
+from holdfast.experiments.slurm.controller import Controller, Refusal
+from holdfast.experiments.slurm.slurm_state import Held, Seen, SlurmState
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounts import Gathering, Run
+from holdfast.simulator.machine.run import is_malleable
+from holdfast.workloads.ground.units import to_seconds
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["Reconciliation"]
 

@@ -8,18 +8,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from experiments.slurm.backfill_passes import read_passes
-from experiments.slurm.numbered_nodes import node_numbers
-from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits
-from experiments.slurm.submit_lines import JobRequest
-from experiments.tables import read_csv, write_csv
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
-from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.node_names import NamedNodes, NodeNumbers
-from workloads.logs.readers import read_trace
-from workloads.logs.trace import TraceJob
-from workloads.table.job import Job, JobType
+from holdfast.experiments.slurm.backfill_passes import read_passes
+from holdfast.experiments.slurm.numbered_nodes import node_numbers
+from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits
+from holdfast.experiments.slurm.submit_lines import JobRequest
+from holdfast.experiments.tables import read_csv, write_csv
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.node_names import NamedNodes, NodeNumbers
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.trace import TraceJob
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["ACTUAL", "LIMITS", "Replay", "ReplayedJob", "read_replay", "write_actual"]
 

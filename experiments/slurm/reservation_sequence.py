@@ -7,11 +7,11 @@ from collections.abc import Sequence as Words
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.slurm.job_chain import Link
-from workloads.ground.errors import InputError, ParameterError
+from holdfast.experiments.slurm.job_chain import Link
+from holdfast.workloads.ground.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from policies.planning.plan import ReservationPlan
+    from holdfast.policies.planning.plan import ReservationPlan
 
 __all__ = ["Sequence", "check_options"]
 
@@ -54,7 +54,7 @@ class Sequence:
     links
         The reservations.
     plan
-        The plan, as :meth:`policies.planning.plan.ReservationPlan.to_dict` has it; times in seconds.
+        The plan, as :meth:`holdfast.policies.planning.plan.ReservationPlan.to_dict` has it; times in seconds.
     expected_cost
         Expected cost of the plan; None: not in its file.
     """
@@ -73,7 +73,7 @@ class Sequence:
     @property
     def reservations(self) -> ReservationPlan:
         """The plan."""
-        from policies.planning.plan import ReservationPlan
+        from holdfast.policies.planning.plan import ReservationPlan
 
         return ReservationPlan.from_json(json.dumps(self.plan))
 

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from experiments.slurm.templates import fill_template
+from holdfast.experiments.slurm.templates import fill_template
 
 if TYPE_CHECKING:
-    from experiments.slurm.job_chain import Link
-    from experiments.slurm.reservation_sequence import Sequence
+    from holdfast.experiments.slurm.job_chain import Link
+    from holdfast.experiments.slurm.reservation_sequence import Sequence
 
 __all__ = ["make_scripts"]
 

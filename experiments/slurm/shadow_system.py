@@ -2,7 +2,7 @@
 
 Policies and the on-demand service see and change it as they do in a simulation. It is the desired state of Slurm.
 Changes that Slurm makes by itself (starts of waiting jobs, ends of runs) are entered when they are observed. It sends
-no command: :mod:`experiments.slurm.reconciliation` compares it with Slurm.
+no command: :mod:`holdfast.experiments.slurm.reconciliation` compares it with Slurm.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from experiments.slurm.named_cluster import NamedCluster
-from simulator.machine.cluster import Account
-from simulator.machine.event_log import EventLog
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounts import Gathering, Lender, Reservation, Run
-from simulator.machine.run import JobRun, is_malleable
-from simulator.machine.system import System, Timing
-from simulator.options import Options
+from holdfast.experiments.slurm.named_cluster import NamedCluster
+from holdfast.simulator.machine.cluster import Account
+from holdfast.simulator.machine.event_log import EventLog
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounts import Gathering, Lender, Reservation, Run
+from holdfast.simulator.machine.run import JobRun, is_malleable
+from holdfast.simulator.machine.system import System, Timing
+from holdfast.simulator.options import Options
 
 __all__ = ["ShadowSystem", "Vacating"]
 
@@ -43,7 +43,7 @@ class ShadowSystem(System):
     Parameters
     ----------
     nodes, options, log, timing
-        As of :class:`~simulator.machine.system.System`.
+        As of :class:`~holdfast.simulator.machine.system.System`.
 
     Attributes
     ----------

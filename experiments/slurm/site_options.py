@@ -8,20 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from experiments.slurm.job_chain import MINUTE
-from experiments.slurm.site_parameters import AFFECTING, HARMLESS, HARMLESS_SCHEDULING, SCHEDULING
-from experiments.slurm.site_resources import (
+from holdfast.experiments.slurm.job_chain import MINUTE
+from holdfast.experiments.slurm.site_parameters import AFFECTING, HARMLESS, HARMLESS_SCHEDULING, SCHEDULING
+from holdfast.experiments.slurm.site_resources import (
     has_whole_nodes,
     limit_remarks,
     node_remarks,
     partition_remarks,
     unknown_words,
 )
-from experiments.terminal import escape
-from workloads.ground.errors import TraceError, format_value
-from workloads.ground.numbers import decimal
-from workloads.logs.sacct_values import parse_clock
-from workloads.machines.slurm_conf import SiteConfiguration, is_set, read_configuration
+from holdfast.experiments.terminal import escape
+from holdfast.workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.logs.sacct_values import parse_clock
+from holdfast.workloads.machines.slurm_conf import SiteConfiguration, is_set, read_configuration
 
 __all__ = ["SiteOptions", "read_seconds", "site_options"]
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from experiments.slurm.site_options import read_seconds
-from experiments.slurm.site_snapshot import Snapshot
-from policies.orders.slurm_priority import (
+from holdfast.experiments.slurm.site_options import read_seconds
+from holdfast.experiments.slurm.site_snapshot import Snapshot
+from holdfast.policies.orders.slurm_priority import (
     Association,
     Factors,
     Weights,
@@ -20,12 +20,12 @@ from policies.orders.slurm_priority import (
     last_calculation,
     size_factor,
 )
-from workloads.ground.columns import Quantity
-from workloads.ground.documents import read_json
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import read_text
-from workloads.ground.numbers import decimal, integer
-from workloads.machines.slurm_conf import SiteConfiguration, read_configuration
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.documents import read_json
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.numbers import decimal, integer
+from holdfast.workloads.machines.slurm_conf import SiteConfiguration, read_configuration
 
 __all__ = ["PRIORITY_COLUMNS", "priority_rows"]
 

@@ -6,14 +6,14 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from experiments.slurm.site_parameters import (
+from holdfast.experiments.slurm.site_parameters import (
     HARMLESS_OF_NODES,
     HARMLESS_OF_PARTITIONS,
     NODE_KINDS,
     PARTITION_LIMITS,
 )
-from workloads.ground.errors import format_value
-from workloads.machines.slurm_conf import SiteConfiguration, is_set
+from holdfast.workloads.ground.errors import format_value
+from holdfast.workloads.machines.slurm_conf import SiteConfiguration, is_set
 
 __all__ = ["has_whole_nodes", "limit_remarks", "node_remarks", "partition_remarks", "unknown_words"]
 

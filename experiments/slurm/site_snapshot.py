@@ -15,13 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from experiments.slurm.client import call
-from experiments.slurm.queue_limits import QOS_FIELDS
-from workloads.ground.documents import read_json
-from workloads.ground.errors import InputError, OutputError, TraceError
-from workloads.ground.files import is_plain_name, partial_name, sync
-from workloads.ground.numbers import is_number
-from workloads.logs.snapshot import MANIFEST, SNAPSHOT_FORMAT
+from holdfast.experiments.slurm.client import call
+from holdfast.experiments.slurm.queue_limits import QOS_FIELDS
+from holdfast.workloads.ground.documents import read_json
+from holdfast.workloads.ground.errors import InputError, OutputError, TraceError
+from holdfast.workloads.ground.files import is_plain_name, partial_name, sync
+from holdfast.workloads.ground.numbers import is_number
+from holdfast.workloads.logs.snapshot import MANIFEST, SNAPSHOT_FORMAT
 
 __all__ = ["Snapshot", "expand_snapshots", "is_snapshot", "read_snapshot", "take_snapshot"]
 

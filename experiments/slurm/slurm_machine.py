@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from experiments.slurm.placed_replay import PlacedJob
-from policies.slurm_backfill import SlurmBackfill
-from simulator.resources.loop_call import natural_places
-from simulator.resources.slurm_choice import room_on, share_job
-from simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
-from simulator.resources.slurm_plan import Request, SlurmPass
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND, to_ticks
-from workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
-from workloads.machines.machine import Machine
+from holdfast.experiments.slurm.placed_replay import PlacedJob
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.loop_call import natural_places
+from holdfast.simulator.resources.slurm_choice import room_on, share_job
+from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
+from holdfast.simulator.resources.slurm_plan import Request, SlurmPass
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
+from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["SlurmMachine"]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.slurm.job_chain import MINUTE
-from experiments.slurm.live_replay import SomeSlurm, patiently, time_of_slurm
-from experiments.slurm.numbered_nodes import node_numbers
-from workloads.ground.numbers import integer
+from holdfast.experiments.slurm.job_chain import MINUTE
+from holdfast.experiments.slurm.live_replay import SomeSlurm, patiently, time_of_slurm
+from holdfast.experiments.slurm.numbered_nodes import node_numbers
+from holdfast.workloads.ground.numbers import integer
 
 __all__ = ["ENDED", "RESERVATION", "Held", "Seen", "SlurmState", "parse_seen_job", "read_state", "read_unusable"]
 

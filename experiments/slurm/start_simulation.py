@@ -1,7 +1,7 @@
 """Starts of a replay's jobs under a rule, where limits, dependencies, Slurm's clock or its pace decide as well.
 
-:func:`simulator.simulation.simulate` knows none of these. This loop makes a pass of the rule after each event, as
-:mod:`experiments.slurm.decision_points` does, but in its own state instead of Slurm's.
+:func:`holdfast.simulator.simulation.simulate` knows none of these. This loop makes a pass of the rule after each event,
+as :mod:`holdfast.experiments.slurm.decision_points` does, but in its own state instead of Slurm's.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from heapq import heappop, heappush
 
-from experiments.slurm.backfill_passes import next_pass
-from experiments.slurm.decision_pace import Pace
-from experiments.slurm.decision_points import LONGEST_STOP, find_starts, queue_in_order
-from experiments.slurm.recorded_replay import Replay, ReplayedJob
-from policies.backfilling import BACKFILLING, Backfilling
-from policies.order import Order
-from policies.slurm_backfill import SlurmBackfill, best_fit
+from holdfast.experiments.slurm.backfill_passes import next_pass
+from holdfast.experiments.slurm.decision_pace import Pace
+from holdfast.experiments.slurm.decision_points import LONGEST_STOP, find_starts, queue_in_order
+from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob
+from holdfast.policies.backfilling import BACKFILLING, Backfilling
+from holdfast.policies.order import Order
+from holdfast.policies.slurm_backfill import SlurmBackfill, best_fit
 
 __all__ = ["needs_own_loop", "simulate_starts"]
 

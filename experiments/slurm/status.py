@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.planning.plan_document import clock
-from experiments.slurm.accounting import AccountedJob
-from experiments.slurm.job_chain import MINUTE
-from experiments.slurm.reservation_sequence import Sequence
-from experiments.slurm.workdir import Record, Remains
-from experiments.tables import render
-from workloads.ground.columns import Quantity
+from holdfast.experiments.planning.plan_document import clock
+from holdfast.experiments.slurm.accounting import AccountedJob
+from holdfast.experiments.slurm.job_chain import MINUTE
+from holdfast.experiments.slurm.reservation_sequence import Sequence
+from holdfast.experiments.slurm.workdir import Record, Remains
+from holdfast.experiments.tables import render
+from holdfast.workloads.ground.columns import Quantity
 
 __all__ = ["SequenceStatus", "locate_sequence"]
 

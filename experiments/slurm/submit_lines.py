@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workloads.ground.errors import TraceError
-from workloads.ground.files import read_text
-from workloads.ground.numbers import integer
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.numbers import integer
 
 __all__ = ["JobRequest", "parse_amounts", "read_requests", "read_rows", "read_throttles"]
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.slurm.job_chain import MINUTE
-from workloads.ground.errors import InputError
-from workloads.ground.streams import stream
-from workloads.logs.trace import Trace, TraceJob
+from holdfast.experiments.slurm.job_chain import MINUTE
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.logs.trace import Trace, TraceJob
 
 if TYPE_CHECKING:
-    from workloads.table.job import Job
+    from holdfast.workloads.table.job import Job
 
 __all__ = ["OWNERS", "Submit", "generate_workload", "make_submits"]
 

@@ -11,13 +11,13 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.slurm.job_chain import Link
-from experiments.slurm.reservation_sequence import Sequence
-from experiments.slurm.scripts import make_scripts
-from workloads.ground.documents import read_json
-from workloads.ground.errors import InputError, OutputError, ParameterError, TraceError
-from workloads.ground.files import partial_name, read_text, sync
-from workloads.ground.numbers import is_number, is_whole
+from holdfast.experiments.slurm.job_chain import Link
+from holdfast.experiments.slurm.reservation_sequence import Sequence
+from holdfast.experiments.slurm.scripts import make_scripts
+from holdfast.workloads.ground.documents import read_json
+from holdfast.workloads.ground.errors import InputError, OutputError, ParameterError, TraceError
+from holdfast.workloads.ground.files import partial_name, read_text, sync
+from holdfast.workloads.ground.numbers import is_number, is_whole
 
 __all__ = [
     "Record",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.stories.room_on_nodes import Room
+from holdfast.experiments.stories.room_on_nodes import Room
 
 __all__ = ["MachineFacts", "PreemptedRun"]
 

@@ -9,17 +9,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from experiments.recordings.allocations import Allocation, Allocations
-from experiments.stories.machine_facts import MachineFacts, PreemptedRun
-from experiments.stories.room_on_nodes import RoomFinder
-from experiments.stories.writer.phrases import Clock, duration, jobs, join_items, wrap
-from simulator.results.recording import Recording
-from simulator.results.records import JobRecord
-from workloads.ground.errors import InputError
-from workloads.ground.job_ids import job_id_text
-from workloads.ground.units import SECOND
-from workloads.logs.trace import trace_epoch
-from workloads.machines.host_list import fold
+from holdfast.experiments.recordings.allocations import Allocation, Allocations
+from holdfast.experiments.stories.machine_facts import MachineFacts, PreemptedRun
+from holdfast.experiments.stories.room_on_nodes import RoomFinder
+from holdfast.experiments.stories.writer.phrases import Clock, duration, jobs, join_items, wrap
+from holdfast.simulator.results.recording import Recording
+from holdfast.simulator.results.records import JobRecord
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.logs.trace import trace_epoch
+from holdfast.workloads.machines.host_list import fold
 
 __all__ = ["MachineStories", "MachineStory"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.placement.ranges import Ranges
-from experiments.placement.spans import RUN, WARNED, place_nodes
-from experiments.recordings.pool_replays import PoolReplays
-from experiments.stories.story import Stories, Story
-from experiments.stories.writer.phrases import wrap
-from workloads.ground.errors import InputError
-from workloads.ground.job_ids import job_id_text
-from workloads.machines.host_list import fold
+from holdfast.experiments.placement.ranges import Ranges
+from holdfast.experiments.placement.spans import RUN, WARNED, place_nodes
+from holdfast.experiments.recordings.pool_replays import PoolReplays
+from holdfast.experiments.stories.story import Stories, Story
+from holdfast.experiments.stories.writer.phrases import wrap
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.machines.host_list import fold
 
 __all__ = ["PoolStories", "PoolStory"]
 
@@ -45,7 +45,7 @@ class PoolStory:
         return f"{self.story.at_length()}\n\n{self._place()}"
 
     def reasons(self) -> list[tuple[str, str]]:
-        """Reasons of its waits, as of :meth:`~experiments.stories.story.Story.reasons`."""
+        """Reasons of its waits, as of :meth:`~holdfast.experiments.stories.story.Story.reasons`."""
         return self.story.reasons()
 
     def as_json(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class PoolStories:
     replays
         The partitions with their event logs.
     instant_tolerance
-        As of :class:`~experiments.stories.story.Stories`.
+        As of :class:`~holdfast.experiments.stories.story.Stories`.
     """
 
     def __init__(self, replays: PoolReplays, *, instant_tolerance: float | None = None) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from experiments.recordings.allocations import Allocation, Allocations
-from simulator.results.records import JobRecord
-from workloads.ground.units import to_ticks
-from workloads.machines.features import parse_features, satisfies
-from workloads.machines.fitted_requests import NodeTable
-from workloads.machines.request import ResourceRequest
-from workloads.outages.outage import OutageKind
+from holdfast.experiments.recordings.allocations import Allocation, Allocations
+from holdfast.simulator.results.records import JobRecord
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.machines.features import parse_features, satisfies
+from holdfast.workloads.machines.fitted_requests import NodeTable
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.outages.outage import OutageKind
 
 __all__ = ["Room", "RoomFinder"]
 

@@ -1,7 +1,7 @@
 """Story of a job: its events and their reasons, from the event log of a simulation.
 
->>> from simulator import simulate
->>> from workloads.table.job import Job, JobType
+>>> from holdfast.simulator import simulate
+>>> from holdfast.workloads.table.job import Job, JobType
 >>> long = Job(1, JobType.RIGID, submit=0, nodes=3, runtime=3000, walltime=3600)
 >>> wide = Job(2, JobType.RIGID, submit=60, nodes=4, runtime=600, walltime=600)
 >>> result = simulate([long, wide], nodes=4, decisions=True)
@@ -14,18 +14,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.recordings.allocations import result_allocations
-from experiments.stories.facts.lifetime import Facts
-from experiments.stories.facts.quantities import as_json
-from experiments.stories.machine_story import MachineStories, MachineStory
-from experiments.stories.reader.fact_reader import FactReader
-from experiments.stories.writer.story_text import wait_reasons, write_story
-from simulator.results.recording import Recording
-from workloads.ground.errors import InputError
-from workloads.ground.job_ids import job_id_text
-from workloads.ground.units import to_ticks
-from workloads.ground.wording import in_unit
-from workloads.logs.trace import trace_epoch
+from holdfast.experiments.recordings.allocations import result_allocations
+from holdfast.experiments.stories.facts.lifetime import Facts
+from holdfast.experiments.stories.facts.quantities import as_json
+from holdfast.experiments.stories.machine_story import MachineStories, MachineStory
+from holdfast.experiments.stories.reader.fact_reader import FactReader
+from holdfast.experiments.stories.writer.story_text import wait_reasons, write_story
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.ground.wording import in_unit
+from holdfast.workloads.logs.trace import trace_epoch
 
 __all__ = ["Stories", "Story", "explain"]
 
@@ -130,8 +130,8 @@ def explain(result: Recording, job_id: int, *, instant_tolerance: float | None =
     Parameters
     ----------
     result
-        Result of :func:`simulator.simulation.simulate`, with its event log, and best with ``decisions=True``: else
-        promises, loans and expected losses are not known.
+        Result of :func:`holdfast.simulator.simulation.simulate`, with its event log, and best with ``decisions=True``:
+        else promises, loans and expected losses are not known.
     job_id
         The job.
     instant_tolerance

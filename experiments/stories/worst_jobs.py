@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
-from experiments.stories.writer.phrases import amount, duration
-from experiments.tables import render
-from simulator.results.recording import Recording
-from simulator.results.records import JobRecord
-from workloads.ground.job_ids import job_id_text
-from workloads.ground.units import SECOND
-from workloads.ground.wording import in_unit
+from holdfast.experiments.stories.writer.phrases import amount, duration
+from holdfast.experiments.tables import render
+from holdfast.simulator.results.recording import Recording
+from holdfast.simulator.results.records import JobRecord
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.ground.wording import in_unit
 
 __all__ = ["RANKINGS", "worst", "worst_table"]
 

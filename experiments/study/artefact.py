@@ -19,13 +19,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from experiments.output.manifest import Sealed, open_result
-from experiments.study.experiment import Experiment, find_experiment
-from experiments.study.limits import check_parameters
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.fields import LARGEST_WHOLE
-from workloads.ground.files import atomic_open, is_plain_file, is_plain_name
-from workloads.ground.numbers import is_whole
+from holdfast.experiments.output.manifest import Sealed, open_result
+from holdfast.experiments.study.experiment import Experiment, find_experiment
+from holdfast.experiments.study.limits import check_parameters
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.fields import LARGEST_WHOLE
+from holdfast.workloads.ground.files import atomic_open, is_plain_file, is_plain_name
+from holdfast.workloads.ground.numbers import is_whole
 
 __all__ = ["Recorded", "differences", "open_artefact", "read_experiments", "write_artefact"]
 
@@ -142,7 +142,7 @@ def read_experiments(directory: Path) -> dict[str, Recorded]:
     ------
     InputError
         If a file was changed, or the parameters of an experiment are unknown to this version, exceed its limits, or
-        name code without trust (:func:`workloads.ground.trust.trust`).
+        name code without trust (:func:`holdfast.workloads.ground.trust.trust`).
     """
     found = {}
     for path in sorted(directory.glob("*.json")):

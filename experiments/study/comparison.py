@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.statistics import Interval, interval, paired_interval
-from experiments.study.experiment import Row
-from experiments.study.measurement_table import in_order
-from experiments.study.rules import Above
-from experiments.study.verdicts import Statement, Verdict
-from workloads.ground.columns import Better, Metric
+from holdfast.experiments.statistics import Interval, interval, paired_interval
+from holdfast.experiments.study.experiment import Row
+from holdfast.experiments.study.measurement_table import in_order
+from holdfast.experiments.study.rules import Above
+from holdfast.experiments.study.verdicts import Statement, Verdict
+from holdfast.workloads.ground.columns import Better, Metric
 
 __all__ = ["everywhere", "gain", "interval_text", "mean_interval"]
 

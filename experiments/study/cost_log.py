@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from workloads.ground.files import atomic_open
+from holdfast.workloads.ground.files import atomic_open
 
 __all__ = ["Cost", "add_cost", "read_costs", "took"]
 

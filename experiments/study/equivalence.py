@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.study.rules import LEVEL, Decision, Outcome
-from experiments.study.verdicts import Statement, Verdict
+from holdfast.experiments.study.rules import LEVEL, Decision, Outcome
+from holdfast.experiments.study.verdicts import Statement, Verdict
 
 __all__ = ["POINTS", "ROUNDING", "SHARE", "anywhere", "close", "count", "most", "reaches"]
 

@@ -1,7 +1,7 @@
 """Statistical evidence for a claim from measurements that are paired by trace.
 
 Traces are repetitions. Every comparison uses the same traces on both sides, which removes the variation between traces.
-Intervals have 95 % confidence, by Student's t. The rules are those of :mod:`experiments.study.rules`.
+Intervals have 95 % confidence, by Student's t. The rules are those of :mod:`holdfast.experiments.study.rules`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.statistics import Interval, interval
-from experiments.study.rules import Above, AtLeast, Below, Decision, Near, Outcome, Rule, together
-from experiments.study.verdicts import Statement, Verdict
+from holdfast.experiments.statistics import Interval, interval
+from holdfast.experiments.study.rules import Above, AtLeast, Below, Decision, Near, Outcome, Rule, together
+from holdfast.experiments.study.verdicts import Statement, Verdict
 
 __all__ = [
     "PERCENT",
@@ -155,7 +155,7 @@ def every(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Findin
 
 
 def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str) -> Finding:
-    """Combine findings of one rule (:func:`experiments.study.rules.together`)."""
+    """Combine findings of one rule (:func:`holdfast.experiments.study.rules.together`)."""
     if not found:
         raise LookupError("anything to compare with")
     rule = next(iter(found.values())).rule

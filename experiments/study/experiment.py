@@ -16,21 +16,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.output.atomic_replace import handover
-from experiments.output.manifest import arriving, check_files, open_result, seal
-from experiments.study.cost_log import add_cost
-from experiments.study.parameters import data_digests
-from experiments.study.rule_digests import mark_verdicts
-from experiments.study.verdicts import COLUMNS, Verdict, correct_p_values, verdict_row
-from experiments.sweeps.fingerprint import experiment_fingerprint
-from experiments.tables import read_csv, write_csv
-from workloads.ground.errors import InputError, TraceError, UnknownNameError
-from workloads.ground.files import is_plain_file
+from holdfast.experiments.output.atomic_replace import handover
+from holdfast.experiments.output.manifest import arriving, check_files, open_result, seal
+from holdfast.experiments.study.cost_log import add_cost
+from holdfast.experiments.study.parameters import data_digests
+from holdfast.experiments.study.rule_digests import mark_verdicts
+from holdfast.experiments.study.verdicts import COLUMNS, Verdict, correct_p_values, verdict_row
+from holdfast.experiments.sweeps.fingerprint import experiment_fingerprint
+from holdfast.experiments.tables import read_csv, write_csv
+from holdfast.workloads.ground.errors import InputError, TraceError, UnknownNameError
+from holdfast.workloads.ground.files import is_plain_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from experiments.figures.figure_form import FigureForm
+    from holdfast.experiments.figures.figure_form import FigureForm
 
 __all__ = [
     "Experiment",
@@ -130,7 +130,7 @@ class Experiment:
 def all_experiments() -> dict[str, Experiment]:
     """All experiments by id, in the order of papers and numbers."""
     found: list[Experiment] = []
-    for name in ("experiments.papers", "experiments.beyond"):
+    for name in ("holdfast.experiments.papers", "holdfast.experiments.beyond"):
         for module in pkgutil.walk_packages(import_module(name).__path__, f"{name}."):
             found += getattr(import_module(module.name), "EXPERIMENTS", ())
     return {item.id: item for item in sorted(found, key=lambda item: _reading_order(item.id))}
@@ -194,7 +194,7 @@ def run_experiment(
     experiments in this directory.
     """
     resources = Resources(directory / "runs", workers, progress)
-    from experiments.sweeps.execution import available_workers
+    from holdfast.experiments.sweeps.execution import available_workers
 
     count = (workers or available_workers()) if experiment.stores else 1
     stores = storage_key(experiment, seed)
@@ -286,7 +286,7 @@ def present_experiment(
     verdicts = judge_experiment(experiment, tables, _record_beside(experiment.id, directory))
     figure = None
     if experiment.draw is not None:
-        from experiments.figures.figure_form import FigureForm as Form
+        from holdfast.experiments.figures.figure_form import FigureForm as Form
 
         form = form or Form()
         figure = form.draw(experiment.draw, tables)
@@ -311,7 +311,7 @@ def judge_experiment(experiment: Experiment, tables: Tables, record: Mapping[str
         The experiment, and its tables.
     record
         Content of ``ID.json`` (:func:`make_record`). If given, verdicts by a changed rule mention the change
-        (:mod:`experiments.study.rule_digests`).
+        (:mod:`holdfast.experiments.study.rule_digests`).
     """
     verdicts = correct_p_values(list(experiment.judge(tables)))
     if not record or "seed" not in record:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from experiments.study.evidence import Finding, judge_finding, missing
-from experiments.study.measurement_table import Measured
-from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict
+from holdfast.experiments.study.evidence import Finding, judge_finding, missing
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict
 
 __all__ = ["Hypothesis", "hypothesis", "verdicts"]
 

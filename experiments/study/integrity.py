@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.output.directory_checks import RUN
-from experiments.output.manifest import SWEEP, arriving, file_faults, is_manifest, open_result
-from experiments.study.artefact import ENVIRONMENT, open_artefact
-from experiments.study.row_cache import piece_fault
-from experiments.sweeps.store import BATCH, line_faults
-from workloads.ground.checksums import is_sealed
-from workloads.ground.documents import parse_json
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import decode_text, is_plain_file, read_bytes
+from holdfast.experiments.output.directory_checks import RUN
+from holdfast.experiments.output.manifest import SWEEP, arriving, file_faults, is_manifest, open_result
+from holdfast.experiments.study.artefact import ENVIRONMENT, open_artefact
+from holdfast.experiments.study.row_cache import piece_fault
+from holdfast.experiments.sweeps.store import BATCH, line_faults
+from holdfast.workloads.ground.checksums import is_sealed
+from holdfast.workloads.ground.documents import parse_json
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.files import decode_text, is_plain_file, read_bytes
 
 __all__ = ["Check", "checks"]
 

@@ -8,9 +8,9 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import TraceError, format_value
-from workloads.ground.numbers import is_number
-from workloads.ground.trust import admit
+from holdfast.workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.numbers import is_number
+from holdfast.workloads.ground.trust import admit
 
 __all__ = ["FACTOR", "check_parameters"]
 

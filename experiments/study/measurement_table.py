@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.study.experiment import Row
-from experiments.study.metrics import find_metric
-from workloads.ground.errors import InputError
+from holdfast.experiments.study.experiment import Row
+from holdfast.experiments.study.metrics import find_metric
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["Measured", "column", "in_order", "rows_where"]
 

@@ -1,13 +1,13 @@
-"""Metrics that experiments compute themselves, in addition to those of :mod:`simulator.results.catalogue`."""
+"""Metrics that experiments compute themselves, in addition to those of :mod:`holdfast.simulator.results.catalogue`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from simulator.results.catalogue import metric
-from workloads.ground.columns import Better, Metric
-from workloads.ground.errors import InputError
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.ground.columns import Better, Metric
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["BATCH", "BEYOND", "HYBRID", "PROFILES", "WEEK", "find_metric"]
 

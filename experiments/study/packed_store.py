@@ -16,12 +16,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.replay import make_directory
-from experiments.study.row_cache import PIECES, SOURCES, piece_content, piece_text
-from experiments.sweeps.fingerprint import model_fingerprint
-from experiments.sweeps.store import BATCH, stored_lines
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import atomic_open, is_plain_file
+from holdfast.experiments.recordings.replay import make_directory
+from holdfast.experiments.study.row_cache import PIECES, SOURCES, piece_content, piece_text
+from holdfast.experiments.sweeps.fingerprint import model_fingerprint
+from holdfast.experiments.sweeps.store import BATCH, stored_lines
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.files import atomic_open, is_plain_file
 
 __all__ = ["MAGIC", "ask", "carry", "packed_fault", "take_over"]
 

@@ -8,8 +8,8 @@ from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import ParameterError, TraceError, UnknownNameError
-from workloads.ground.files import file_sha256
+from holdfast.workloads.ground.errors import ParameterError, TraceError, UnknownNameError
+from holdfast.workloads.ground.files import file_sha256
 
 __all__ = ["data_digests", "data_file", "data_files", "or_none", "with_data", "with_recorded_data", "with_settings"]
 

@@ -8,17 +8,17 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.figure_form import FigureForm
-from experiments.figures.style import relabel
-from experiments.output.manifest import SWEEP, open_result
-from experiments.recordings.run_file import RUN
-from experiments.recordings.summaries import by_label
-from experiments.study.experiment import Experiment, all_experiments, find_experiment, present_experiment
-from experiments.study.verdicts import Verdict
-from experiments.tables import read_csv
-from policies.mechanism import BASELINE
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import is_plain_file
+from holdfast.experiments.figures.figure_form import FigureForm
+from holdfast.experiments.figures.style import relabel
+from holdfast.experiments.output.manifest import SWEEP, open_result
+from holdfast.experiments.recordings.run_file import RUN
+from holdfast.experiments.recordings.summaries import by_label
+from holdfast.experiments.study.experiment import Experiment, all_experiments, find_experiment, present_experiment
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.experiments.tables import read_csv
+from holdfast.policies.mechanism import BASELINE
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.files import is_plain_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,16 +35,16 @@ __all__ = [
 
 #: Figures of ``holdfast run`` and ``holdfast loop`` by name: source table and drawing function.
 PICTURES: Mapping[str, tuple[str, str]] = {
-    "mechanisms": ("contrasts.csv", "experiments.figures.study.mechanisms:draw_contrasts"),
-    "waits": ("distributions.csv", "experiments.figures.study.delays:draw_distributions"),
-    "machine": ("machine.csv", "experiments.figures.study.machine:draw_machine"),
-    "accounting": ("accounting.csv", "experiments.figures.study.machine:draw_accounting"),
-    "aggregates": ("aggregates.csv", "experiments.figures.study.aggregates:plot_aggregates"),
-    "differences": ("differences.csv", "experiments.figures.study.aggregates:plot_differences"),
-    "loop": ("rounds.csv", "experiments.figures.planning.loop:plot_loop"),
+    "mechanisms": ("contrasts.csv", "holdfast.experiments.figures.study.mechanisms:draw_contrasts"),
+    "waits": ("distributions.csv", "holdfast.experiments.figures.study.delays:draw_distributions"),
+    "machine": ("machine.csv", "holdfast.experiments.figures.study.machine:draw_machine"),
+    "accounting": ("accounting.csv", "holdfast.experiments.figures.study.machine:draw_accounting"),
+    "aggregates": ("aggregates.csv", "holdfast.experiments.figures.study.aggregates:plot_aggregates"),
+    "differences": ("differences.csv", "holdfast.experiments.figures.study.aggregates:plot_differences"),
+    "loop": ("rounds.csv", "holdfast.experiments.figures.planning.loop:plot_loop"),
 }
 #: Alternative source tables of figures in directories with several results.
-_ELSE = {"mechanisms": ("summary.csv", "experiments.figures.study.mechanisms:plot_mechanisms")}
+_ELSE = {"mechanisms": ("summary.csv", "holdfast.experiments.figures.study.mechanisms:plot_mechanisms")}
 #: Description of each figure.
 SHOWN: Mapping[str, str] = {
     "mechanisms": "how the metrics differ from those of the first run, with intervals",
@@ -191,7 +191,7 @@ def present_again(
     Parameters
     ----------
     experiments, directory, say, form
-        As in :func:`experiments.study.experiment.present_experiment`.
+        As in :func:`holdfast.experiments.study.experiment.present_experiment`.
 
     Raises
     ------

@@ -36,7 +36,10 @@ class Picture:
 
 
 def render_picture(figure: Figure) -> Picture:
-    """Lay out a figure as in :func:`experiments.figures.style.save`, and render it; equal figures give equal bytes."""
+    """Lay out a figure as :func:`holdfast.experiments.figures.style.save` and render it.
+
+    Equal figures give equal bytes.
+    """
     import matplotlib as mpl
 
     nothing: dict[str, Any] = {"Date": None, "Creator": None}

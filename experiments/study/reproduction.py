@@ -20,8 +20,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from experiments.output.signals import start_trackers, without_interruption
-from experiments.study.experiment import (
+from holdfast.experiments.output.signals import start_trackers, without_interruption
+from holdfast.experiments.study.experiment import (
     Experiment,
     Resources,
     Row,
@@ -32,11 +32,11 @@ from experiments.study.experiment import (
     present_experiment,
     read_tables,
 )
-from experiments.study.parameters import with_data
-from experiments.study.report_pictures import Picture, render_picture
-from experiments.study.verdicts import Verdict
-from workloads.ground.errors import MissingPackageError, TraceError, error_sentence
-from workloads.ground.trust import Trusting
+from holdfast.experiments.study.parameters import with_data
+from holdfast.experiments.study.report_pictures import Picture, render_picture
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.workloads.ground.errors import MissingPackageError, TraceError, error_sentence
+from holdfast.workloads.ground.trust import Trusting
 
 __all__ = ["Done", "Reproduction", "reproduce"]
 
@@ -106,7 +106,7 @@ class Done:
     id
         Id of the experiment.
     record
-        Inputs of its tables (:func:`experiments.study.experiment.make_record`); empty if unknown.
+        Inputs of its tables (:func:`holdfast.experiments.study.experiment.make_record`); empty if unknown.
     verdicts, picture, table
         Results from its tables; ``table`` is the main table if there is no picture.
     seconds
@@ -185,7 +185,7 @@ def _context() -> Any:
         return multiprocessing.get_context("spawn")
     start_trackers(resource_tracker.ensure_running)
     context = multiprocessing.get_context("forkserver")
-    ours = [name for name in sys.modules if name.startswith("experiments.")]
+    ours = [name for name in sys.modules if name.startswith("holdfast.experiments.")]
     context.set_forkserver_preload([*ours, *_HEAVY])
     return context
 

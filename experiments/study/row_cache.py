@@ -13,12 +13,12 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-from experiments.study.experiment import Resources, Row
-from experiments.sweeps.execution import spread
-from experiments.sweeps.fingerprint import back_test_fingerprint, experiment_fingerprint, year_fingerprint
-from experiments.sweeps.progress import follow
-from workloads.ground.errors import TraceError
-from workloads.ground.files import atomic_open, file_sha256
+from holdfast.experiments.study.experiment import Resources, Row
+from holdfast.experiments.sweeps.execution import spread
+from holdfast.experiments.sweeps.fingerprint import back_test_fingerprint, experiment_fingerprint, year_fingerprint
+from holdfast.experiments.sweeps.progress import follow
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.files import atomic_open, file_sha256
 
 __all__ = ["PIECES", "SOURCES", "collect_rows", "piece_content", "piece_fault", "piece_text"]
 

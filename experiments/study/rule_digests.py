@@ -1,9 +1,9 @@
 """Digests of all rules, which detect a rule that was changed after its results had been seen.
 
 ``rules.json`` has a digest of claim, printed value, source and rule for each statement of each experiment at its small
-sizes. A test fails if a digest differs. After a change, :mod:`experiments.study.report.rule_changes` writes the record
-again: the entry of a changed rule keeps the former digest, and gets the date of the change and a fresh seed. A changed
-rule is judged on new seeds, and its verdicts mention the change wherever they are shown.
+sizes. A test fails if a digest differs. After a change, :mod:`holdfast.experiments.study.report.rule_changes` writes
+the record again: the entry of a changed rule keeps the former digest, and gets the date of the change and a fresh seed.
+A changed rule is judged on new seeds, and its verdicts mention the change wherever they are shown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from experiments.study.verdicts import Verdict
+from holdfast.experiments.study.verdicts import Verdict
 
 __all__ = ["RULES", "SEED_STEP", "Entry", "differences", "digests", "mark_verdicts", "read_record", "renew_entries"]
 
@@ -35,7 +35,7 @@ def digests(verdicts: Iterable[Verdict]) -> dict[str, str]:
 
     Examples
     --------
-    >>> from experiments.study.verdicts import HYPOTHESIS as SOURCE, Statement
+    >>> from holdfast.experiments.study.verdicts import HYPOTHESIS as SOURCE, Statement
     >>> weak, strict = (Statement("it falls", "", SOURCE).exact_verdict(True, f"holds if {x} < 0", "") for x in "xy")
     >>> digests([weak]) == digests([replace(weak, measured="-3")]), digests([weak]) == digests([strict])
     (True, False)

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.statistics import Interval
+from holdfast.experiments.statistics import Interval
 
 __all__ = [
     "LEVEL",

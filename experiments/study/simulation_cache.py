@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.figures.study.mechanisms import METRICS
-from experiments.study.experiment import Resources, Row
-from experiments.study.year_runs import compute_share
-from experiments.sweeps import DELAYS, SweepResult, make_sweep, run_sweep
-from policies.mechanism import BASELINE, MECHANISMS
-from simulator.results.records import STATES
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.notices import NOTICE_MIXES
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.figures.study.mechanisms import METRICS
+from holdfast.experiments.study.experiment import Resources, Row
+from holdfast.experiments.study.year_runs import compute_share
+from holdfast.experiments.sweeps import DELAYS, SweepResult, make_sweep, run_sweep
+from holdfast.policies.mechanism import BASELINE, MECHANISMS
+from holdfast.simulator.results.records import STATES
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.notices import NOTICE_MIXES
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "Years", "labels", "metric_rows", "simulate_grid"]
 
@@ -49,7 +49,7 @@ class Years:
     traces
         Number of years.
     preset
-        Name of the parameters of the years, in :data:`workloads.theta.presets.PRESETS`.
+        Name of the parameters of the years, in :data:`holdfast.workloads.theta.presets.PRESETS`.
     """
 
     jobs: int = ThetaYear().jobs

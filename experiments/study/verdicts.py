@@ -1,4 +1,4 @@
-"""Statements, their sources, and verdicts by the rules of :mod:`experiments.study.rules`.
+"""Statements, their sources, and verdicts by the rules of :mod:`holdfast.experiments.study.rules`.
 
 The rules are fixed before the data. A number judged by a rule has the same verdict wherever it is shown.
 """
@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from experiments.statistics import Interval, holm
-from experiments.study.rules import LEVEL, Decision, Digits, Outcome, Rule, together
+from holdfast.experiments.statistics import Interval, holm
+from holdfast.experiments.study.rules import LEVEL, Decision, Digits, Outcome, Rule, together
 
 __all__ = [
     "COLUMNS",

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.recordings.measurement import Measurement
-from experiments.sweeps.fingerprint import model_fingerprint
-from experiments.sweeps.grid import GeneratedYear, RunConfiguration
-from experiments.sweeps.simulations import simulate_run
-from policies.mechanism import BASELINE
-from simulator.options import Options
-from simulator.results.records import STATES
-from workloads.ground.errors import HoldfastError
-from workloads.hybrid.assignment import Assignment
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.experiments.sweeps.fingerprint import model_fingerprint
+from holdfast.experiments.sweeps.grid import GeneratedYear, RunConfiguration
+from holdfast.experiments.sweeps.simulations import simulate_run
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.records import STATES
+from holdfast.workloads.ground.errors import HoldfastError
+from holdfast.workloads.hybrid.assignment import Assignment
 
 __all__ = ["YearRun", "compute_share", "distinct", "year_rows"]
 

@@ -1,6 +1,6 @@
 """Sweeps: grids of simulations that run in parallel, store each run, and produce tidy tables.
 
->>> from experiments.sweeps import make_sweep, run_sweep
+>>> from holdfast.experiments.sweeps import make_sweep, run_sweep
 
 ``configuration`` defines a sweep; ``toml_structure`` and ``option_values`` read it from TOML or keywords. ``grid``
 lists the runs, ``simulations`` executes one (``delays`` counts late on-demand jobs), ``store`` keeps completed runs,
@@ -12,24 +12,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workloads.ground.lazy_names import late_names
+from holdfast.workloads.ground.lazy_names import late_names
 
 if TYPE_CHECKING:
-    from experiments.sweeps.configuration import Sweep
-    from experiments.sweeps.delays import DELAYS
-    from experiments.sweeps.sweep import SweepResult, run_sweep
-    from experiments.sweeps.toml_structure import make_sweep, read_sweep
+    from holdfast.experiments.sweeps.configuration import Sweep
+    from holdfast.experiments.sweeps.delays import DELAYS
+    from holdfast.experiments.sweeps.sweep import SweepResult, run_sweep
+    from holdfast.experiments.sweeps.toml_structure import make_sweep, read_sweep
 
 __all__ = ["DELAYS", "Sweep", "SweepResult", "make_sweep", "read_sweep", "run_sweep"]
 
 #: The module of each name, imported when the name is first used: workers of other studies need ``execution`` alone.
 _MODULES = {
-    "DELAYS": "experiments.sweeps.delays",
-    "Sweep": "experiments.sweeps.configuration",
-    "SweepResult": "experiments.sweeps.sweep",
-    "make_sweep": "experiments.sweeps.toml_structure",
-    "read_sweep": "experiments.sweeps.toml_structure",
-    "run_sweep": "experiments.sweeps.sweep",
+    "DELAYS": "holdfast.experiments.sweeps.delays",
+    "Sweep": "holdfast.experiments.sweeps.configuration",
+    "SweepResult": "holdfast.experiments.sweeps.sweep",
+    "make_sweep": "holdfast.experiments.sweeps.toml_structure",
+    "read_sweep": "holdfast.experiments.sweeps.toml_structure",
+    "run_sweep": "holdfast.experiments.sweeps.sweep",
 }
 
 if not TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.recordings.answer_sentences import fill, quantity_text
-from experiments.sweeps.aggregates import SHOWN, configuration_keys
-from experiments.terminal import escape
-from simulator.results.catalogue import metric
-from workloads.ground.columns import Better, Metric
-from workloads.ground.wording import join_words
+from holdfast.experiments.recordings.answer_sentences import fill, quantity_text
+from holdfast.experiments.sweeps.aggregates import SHOWN, configuration_keys
+from holdfast.experiments.terminal import escape
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.ground.columns import Better, Metric
+from holdfast.workloads.ground.wording import join_words
 
 __all__ = ["best_configuration_sentence", "decided_differences_sentence", "starvation_sentence"]
 
@@ -25,7 +25,7 @@ def best_configuration_sentence(rows: Sequence[Row], names: Sequence[str] = ()) 
     Parameters
     ----------
     rows
-        Rows of :func:`~experiments.sweeps.aggregates.aggregate_rows`.
+        Rows of :func:`~holdfast.experiments.sweeps.aggregates.aggregate_rows`.
     names
         Metrics to show; by default the most important ones.
 
@@ -53,7 +53,7 @@ def decided_differences_sentence(rows: Sequence[Row], names: Sequence[str] = ())
     Parameters
     ----------
     rows
-        Rows of :func:`~experiments.sweeps.aggregates.difference_rows`.
+        Rows of :func:`~holdfast.experiments.sweeps.aggregates.difference_rows`.
     names
         Metrics to show; by default the most important ones.
 

@@ -10,14 +10,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.recordings.summaries import is_metric
-from experiments.recordings.variants import in_label_order, make_label
-from experiments.statistics import Interval, interval, paired_interval
-from experiments.tables import render
-from simulator.results.catalogue import metric
-from workloads.ground.columns import Better, Metric, Quantity
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.numbers import decimal
+from holdfast.experiments.recordings.summaries import is_metric
+from holdfast.experiments.recordings.variants import in_label_order, make_label
+from holdfast.experiments.statistics import Interval, interval, paired_interval
+from holdfast.experiments.tables import render
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.ground.columns import Better, Metric, Quantity
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.numbers import decimal
 
 __all__ = [
     "REPETITIONS",

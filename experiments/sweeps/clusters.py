@@ -14,10 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from experiments.output.signals import without_interruption
-from experiments.terminal import note, warn
-from workloads.ground.documents import read_toml
-from workloads.ground.errors import (
+from holdfast.experiments.output.signals import without_interruption
+from holdfast.experiments.terminal import note, warn
+from holdfast.workloads.ground.documents import read_toml
+from holdfast.workloads.ground.errors import (
     InputError,
     MissingPackageError,
     ParameterError,
@@ -25,7 +25,7 @@ from workloads.ground.errors import (
     UnknownNameError,
     installation,
 )
-from workloads.ground.trust import is_trusted
+from holdfast.workloads.ground.trust import is_trusted
 
 __all__ = ["CLUSTERS", "DaskWorkers", "Lost", "cluster_options", "dask_client"]
 
@@ -90,7 +90,7 @@ def cluster_options(path: str | Path) -> dict[str, Any]:
     ------
     InputError
         If the file cannot be read; or it holds an argument that can name code or a command, and is not trusted
-        (:func:`workloads.ground.trust.trust`).
+        (:func:`holdfast.workloads.ground.trust.trust`).
     """
     options = read_toml(path)
     strange = next(_strange(options, _PLAIN), None)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.recordings.measurement import Measurement
-from experiments.recordings.replay import parse_mechanisms
-from workloads.ground.errors import InputError
-from workloads.theta.presets import preset_year
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.experiments.recordings.replay import parse_mechanisms
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.theta.presets import preset_year
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["VARY", "AssignmentAxes", "OptionAxes", "Sweep", "TraceFile", "Workload"]
 
@@ -33,7 +33,7 @@ class TraceFile:
     procs_per_node
         For logs that count processors.
     where, unit
-        Filter on the jobs, and the unit of their sizes: see :func:`workloads.logs.readers.read_workload`.
+        Filter on the jobs, and the unit of their sizes: see :func:`holdfast.workloads.logs.readers.read_workload`.
     columns
         Of a CSV or Parquet table: its columns by role, ``"submit=t,nodes=n,runtime=r"``, or ``pm100`` or ``f-data``;
         None: recognised.
@@ -71,8 +71,8 @@ class Workload:
     jobs
         Lengths of the generated years [jobs].
     presets
-        Their parameters, names of :data:`workloads.theta.presets.PRESETS`; by default those of
-        :class:`workloads.theta.year.ThetaYear`.
+        Their parameters, names of :data:`holdfast.workloads.theta.presets.PRESETS`; by default those of
+        :class:`holdfast.workloads.theta.year.ThetaYear`.
     traces
         Logs; empty: the workloads are generated.
     nodes, format, procs_per_node, where, unit, columns, lenient, machine, placement
@@ -120,7 +120,7 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class AssignmentAxes:
-    """Varied parameters of :class:`workloads.hybrid.type_mix.Assignment`.
+    """Varied parameters of :class:`holdfast.workloads.hybrid.type_mix.Assignment`.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class AssignmentAxes:
 
 @dataclass(frozen=True, kw_only=True)
 class OptionAxes:
-    """Varied parameters of :class:`simulator.options.Options`; ``values`` as in :class:`AssignmentAxes`."""
+    """Varied parameters of :class:`holdfast.simulator.options.Options`; ``values`` as in :class:`AssignmentAxes`."""
 
     values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
@@ -162,7 +162,7 @@ class Sweep:
         One of :data:`VARY`.
     reading
         Reading of the hybrid paper that gives presets, assignment, options and parameters of mechanisms where they are
-        left out (``experiments.paper_readings.READINGS``).
+        left out (``holdfast.experiments.paper_readings.READINGS``).
     """
 
     workload: Workload

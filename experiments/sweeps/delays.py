@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.results.records import ABSENT, Records
-from workloads.ground.units import to_ticks
-from workloads.table.job import ON_DEMAND
+from holdfast.simulator.results.records import ABSENT, Records
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import ON_DEMAND
 
 __all__ = ["DELAYS", "count_delays"]
 

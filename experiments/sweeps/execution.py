@@ -16,14 +16,14 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from experiments.output.signals import start_trackers, without_interruption
-from experiments.sweeps.clusters import CLUSTERS, DaskWorkers, Lost, dask_client
-from workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
-from workloads.ground.trust import Trusting
+from holdfast.experiments.output.signals import start_trackers, without_interruption
+from holdfast.experiments.sweeps.clusters import CLUSTERS, DaskWorkers, Lost, dask_client
+from holdfast.workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.trust import Trusting
 
 if TYPE_CHECKING:
-    from experiments.sweeps.grid import RunConfiguration
-    from experiments.sweeps.simulations import RunOutcome
+    from holdfast.experiments.sweeps.grid import RunConfiguration
+    from holdfast.experiments.sweeps.simulations import RunOutcome
 
 __all__ = ["BACKENDS", "LocalWorkers", "Pool", "Workforce", "available_workers", "carry_out", "spread"]
 
@@ -66,7 +66,7 @@ class Workforce:
     scheduler
         Address of a Dask scheduler.
     cluster
-        A cluster to start where no scheduler is given: a name of :data:`experiments.sweeps.clusters.CLUSTERS`.
+        A cluster to start where no scheduler is given: a name of :data:`holdfast.experiments.sweeps.clusters.CLUSTERS`.
     cluster_options
         Keyword arguments of its class.
 
@@ -162,7 +162,7 @@ class Pool:
     def map(self, task: Callable[[Any], Any], items: Iterable[Any], *, ordered: bool = False) -> Iterator[Any]:
         """Results of the task for all items, in order of completion or of the items.
 
-        The workers trust files as far as this process does (:func:`workloads.ground.trust.trust`).
+        The workers trust files as far as this process does (:func:`holdfast.workloads.ground.trust.trust`).
         """
         if self.workers is None:
             yield from map(task, items)
@@ -359,7 +359,7 @@ def _alone(task: Task, run: RunConfiguration, pool: Pool) -> RunOutcome:
     except BrokenProcessPool as error:
         answer = Lost(run, str(error))
     if isinstance(answer, Lost):
-        from experiments.sweeps.simulations import RunOutcome
+        from holdfast.experiments.sweeps.simulations import RunOutcome
 
         reason = " ".join(answer.reason.split())
         return RunOutcome(run.key, {}, {}, f"its worker died, possibly out of memory: {reason}")

@@ -81,13 +81,13 @@ def experiment_fingerprint() -> str:
 
 @cache
 def year_fingerprint() -> str:
-    """Digest of all sources that determine simulated years (``experiments.study.year_runs``)."""
+    """Digest of all sources that determine simulated years (``holdfast.experiments.study.year_runs``)."""
     return _digest(_YEARS)
 
 
 @cache
 def back_test_fingerprint() -> str:
-    """Digest of all sources that determine back-tests (``experiments.beyond.log_sections``)."""
+    """Digest of all sources that determine back-tests (``holdfast.experiments.beyond.log_sections``)."""
     return _digest(_BACK_TESTS, _AFTER_BACK_TESTS)
 
 

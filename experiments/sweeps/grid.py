@@ -12,19 +12,19 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.measurement import Measurement
-from experiments.sweeps.configuration import Sweep, TraceFile
-from experiments.sweeps.fingerprint import model_fingerprint
-from experiments.sweeps.plugins import Sources, find_sources
-from policies.mechanism import BASELINE
-from simulator.options import Options
-from simulator.partitioned_simulation import check_partitions
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import file_sha256
-from workloads.hybrid.assignment import Assignment
-from workloads.machines.machine_file import read_machine
-from workloads.theta.presets import preset_year
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.experiments.sweeps.configuration import Sweep, TraceFile
+from holdfast.experiments.sweeps.fingerprint import model_fingerprint
+from holdfast.experiments.sweeps.plugins import Sources, find_sources
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.options import Options
+from holdfast.simulator.partitioned_simulation import check_partitions
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.files import file_sha256
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.machines.machine_file import read_machine
+from holdfast.workloads.theta.presets import preset_year
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand", "run_kind"]
 
@@ -40,7 +40,7 @@ _LATER = ("where", "unit", "columns", "machine_sha256", "placement", "typed")
 
 @dataclass(frozen=True)
 class GeneratedYear:
-    """A workload of :func:`workloads.theta.generator.generate`."""
+    """A workload of :func:`holdfast.workloads.theta.generator.generate`."""
 
     seed: int
     jobs: int
@@ -72,7 +72,7 @@ class Log:
     sha256
         SHA-256 of the file.
     nodes, format, procs_per_node, lenient, where, unit, columns, placement
-        As in :class:`experiments.sweeps.configuration.TraceFile`.
+        As in :class:`holdfast.experiments.sweeps.configuration.TraceFile`.
     machine, machine_sha256
         Absolute path of the machine's file, and its SHA-256; None: one pool of equal nodes.
     typed

@@ -10,17 +10,17 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from experiments.recordings.replay import parse_mechanisms
-from experiments.sweeps.configuration import VARY
-from simulator.options import Options
-from simulator.resources.machine_replay import PLACEMENTS
-from workloads.ground.errors import UnknownNameError
-from workloads.ground.numbers import is_whole
-from workloads.hybrid.assignment import Assignment
-from workloads.hybrid.parameters import is_mix, parameter_value, whole, wrong
-from workloads.logs.column_roles import parse_roles
-from workloads.logs.filters import parse_conditions, parse_unit
-from workloads.logs.readers import READERS
+from holdfast.experiments.recordings.replay import parse_mechanisms
+from holdfast.experiments.sweeps.configuration import VARY
+from holdfast.simulator.options import Options
+from holdfast.simulator.resources.machine_replay import PLACEMENTS
+from holdfast.workloads.ground.errors import UnknownNameError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.hybrid.parameters import is_mix, parameter_value, whole, wrong
+from holdfast.workloads.logs.column_roles import parse_roles
+from holdfast.workloads.logs.filters import parse_conditions, parse_unit
+from holdfast.workloads.logs.readers import READERS
 
 __all__ = [
     "Hook",
@@ -147,7 +147,7 @@ def vary(raw: Any, _: Any) -> str:
 
 def _check_plan(name: str) -> None:
     """Refuse a text that is not a planning strategy; a sweep does not accept plans from files."""
-    from policies.planning.plan_book import PlanBook
+    from holdfast.policies.planning.plan_book import PlanBook
 
     PlanBook().check(name)
 

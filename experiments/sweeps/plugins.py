@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from policies.arrival import ARRIVALS
-from policies.backfilling import BACKFILLING
-from policies.expansion import EXPANSIONS
-from policies.mechanism import parse_mechanism
-from policies.notice import NOTICES
-from policies.order import ORDERS
-from policies.reserved_backfill import TENANCIES
-from simulator.options import Options
-from workloads.ground.errors import InputError
-from workloads.ground.files import file_sha256
-from workloads.ground.registry import Registry
-from workloads.hybrid.assignment import Assignment
-from workloads.logs.readers import READERS
+from holdfast.policies.arrival import ARRIVALS
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.expansion import EXPANSIONS
+from holdfast.policies.mechanism import parse_mechanism
+from holdfast.policies.notice import NOTICES
+from holdfast.policies.order import ORDERS
+from holdfast.policies.reserved_backfill import TENANCIES
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.files import file_sha256
+from holdfast.workloads.ground.registry import Registry
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.logs.readers import READERS
 
 __all__ = ["Sources", "find_sources"]
 
@@ -63,7 +63,7 @@ def _plugin_names(
     if reader is not None:
         yield READERS, reader
     if assignment.stochastic_share and not assignment.plan.endswith(".json"):
-        from policies.planning.strategies import STRATEGIES
+        from holdfast.policies.planning.strategies import STRATEGIES
 
         yield STRATEGIES, assignment.plan
 

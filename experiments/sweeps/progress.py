@@ -10,7 +10,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from experiments.terminal import escape, note, progress_shown
+from holdfast.experiments.terminal import escape, note, progress_shown
 
 __all__ = ["Bar", "CountBar", "Remaining", "RunBar", "follow"]
 

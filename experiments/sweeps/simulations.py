@@ -13,32 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from experiments.sweeps.delays import count_delays
-from experiments.sweeps.fingerprint import model_fingerprint
-from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
-from experiments.sweeps.plugins import find_sources
-from experiments.traces.description import need_jobs
-from policies.mechanism import BASELINE
-from simulator.results.catalogue import WALL_CLOCK
-from simulator.results.integrals import integral
-from simulator.results.metrics import summaries
-from simulator.results.order_statistics import Ranked
-from simulator.simulation import checked_table, pause_collector, simulate_table
-from workloads.ground.errors import HoldfastError, InputError, TraceError, error_sentence
-from workloads.ground.files import file_sha256
-from workloads.ground.units import SECOND
-from workloads.hybrid.assignment import Assignment, as_rigid, assign
-from workloads.hybrid.type_balance import imbalance
-from workloads.logs.one_pool import caveats
-from workloads.logs.readers import read_trace
-from workloads.logs.trace import Trace
-from workloads.machines.machine_file import read_machine
-from workloads.machines.machine_workload import MachineWorkload
-from workloads.requests.fitted_trace import fit_log_to_machine
-from workloads.requests.log_requests import read_requests
-from workloads.table.job import Job, JobType
-from workloads.table.jobs import Jobs
-from workloads.theta.generator import generate
+from holdfast.experiments.sweeps.delays import count_delays
+from holdfast.experiments.sweeps.fingerprint import model_fingerprint
+from holdfast.experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
+from holdfast.experiments.sweeps.plugins import find_sources
+from holdfast.experiments.traces.description import need_jobs
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.results.catalogue import WALL_CLOCK
+from holdfast.simulator.results.integrals import integral
+from holdfast.simulator.results.metrics import summaries
+from holdfast.simulator.results.order_statistics import Ranked
+from holdfast.simulator.simulation import checked_table, pause_collector, simulate_table
+from holdfast.workloads.ground.errors import HoldfastError, InputError, TraceError, error_sentence
+from holdfast.workloads.ground.files import file_sha256
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.hybrid.assignment import Assignment, as_rigid, assign
+from holdfast.workloads.hybrid.type_balance import imbalance
+from holdfast.workloads.logs.one_pool import caveats
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.machines.machine_file import read_machine
+from holdfast.workloads.machines.machine_workload import MachineWorkload
+from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
+from holdfast.workloads.requests.log_requests import read_requests
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.jobs import Jobs
+from holdfast.workloads.theta.generator import generate
 
 __all__ = ["RunOutcome", "job_table", "simulate_run"]
 

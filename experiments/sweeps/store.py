@@ -15,12 +15,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from experiments.output.locks import writing
-from experiments.recordings.replay import make_directory
-from experiments.sweeps.grid import RunConfiguration
-from experiments.sweeps.simulations import RunOutcome
-from workloads.ground.errors import TraceError
-from workloads.ground.files import atomic_open, is_plain_file
+from holdfast.experiments.output.locks import writing
+from holdfast.experiments.recordings.replay import make_directory
+from holdfast.experiments.sweeps.grid import RunConfiguration
+from holdfast.experiments.sweeps.simulations import RunOutcome
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.files import atomic_open, is_plain_file
 
 __all__ = ["BATCH", "Store", "line_faults", "stored_lines"]
 

@@ -10,23 +10,23 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from experiments.output.atomic_replace import handover
-from experiments.output.directory_checks import check_kind
-from experiments.output.locks import writing
-from experiments.output.manifest import SWEEP, open_result, seal
-from experiments.recordings.replay import make_directory
-from experiments.sweeps.configuration import Sweep
-from experiments.sweeps.execution import Workforce, carry_out
-from experiments.sweeps.fingerprint import model_fingerprint
-from experiments.sweeps.grid import Log, RunConfiguration, expand, run_kind
-from experiments.sweeps.progress import RunBar
-from experiments.sweeps.simulations import simulate_run
-from experiments.sweeps.store import Store
-from experiments.sweeps.table import SUMMARY, Row, Tables
-from experiments.terminal import warn
-from workloads.ground.errors import HoldfastError, OutputError, TraceError
-from workloads.ground.files import atomic_open
-from workloads.ground.release import VERSION
+from holdfast.experiments.output.atomic_replace import handover
+from holdfast.experiments.output.directory_checks import check_kind
+from holdfast.experiments.output.locks import writing
+from holdfast.experiments.output.manifest import SWEEP, open_result, seal
+from holdfast.experiments.recordings.replay import make_directory
+from holdfast.experiments.sweeps.configuration import Sweep
+from holdfast.experiments.sweeps.execution import Workforce, carry_out
+from holdfast.experiments.sweeps.fingerprint import model_fingerprint
+from holdfast.experiments.sweeps.grid import Log, RunConfiguration, expand, run_kind
+from holdfast.experiments.sweeps.progress import RunBar
+from holdfast.experiments.sweeps.simulations import simulate_run
+from holdfast.experiments.sweeps.store import Store
+from holdfast.experiments.sweeps.table import SUMMARY, Row, Tables
+from holdfast.experiments.terminal import warn
+from holdfast.workloads.ground.errors import HoldfastError, OutputError, TraceError
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.release import VERSION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +113,7 @@ class SweepResult:
 
     @property
     def aggregates(self) -> Sequence[Row]:
-        """Means over seeds, rows of :mod:`experiments.sweeps.aggregates`."""
+        """Means over seeds, rows of :mod:`holdfast.experiments.sweeps.aggregates`."""
         return self.tables.aggregates
 
     @property
@@ -172,15 +172,15 @@ def run_sweep(
     Parameters
     ----------
     sweep
-        Sweep of :func:`~experiments.sweeps.toml_structure.make_sweep` or
-        :func:`~experiments.sweeps.toml_structure.read_sweep`.
+        Sweep of :func:`~holdfast.experiments.sweeps.toml_structure.make_sweep` or
+        :func:`~holdfast.experiments.sweeps.toml_structure.read_sweep`.
     directory
         Directory of the tables: ``summary.csv`` (and ``.parquet`` where pyarrow is installed), ``types.csv``,
         ``accounting.csv``, ``weeks.csv``, ``aggregates.csv``, with a reference ``differences.csv``, ``timings.csv``,
         ``sweep.json``, and ``failures.json`` if runs failed. Rows are added to all of them while it runs. The bytes of
         all tables but the timings depend on the configuration alone.
     workers, backend, scheduler, cluster, cluster_options
-        Workers, see :class:`experiments.sweeps.execution.Workforce`; by default a process for each core.
+        Workers, see :class:`holdfast.experiments.sweeps.execution.Workforce`; by default a process for each core.
     store
         Directory of the results of runs, which several sweeps may share one after the other; ``directory/store`` by
         default.

@@ -7,18 +7,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.measurement import Measurement
-from experiments.sweeps.aggregates import aggregate_rows, difference_rows, parse_reference
-from experiments.sweeps.delays import DELAYS
-from experiments.sweeps.grid import GeneratedYear, RunConfiguration
-from experiments.sweeps.simulations import RunOutcome
-from experiments.tables import csv_lines, write_csv, write_lines
-from policies.mechanism import BASELINE
-from simulator.options import Options
-from simulator.results.catalogue import WALL_CLOCK, Group, columns
-from simulator.results.records import STATES
-from workloads.ground.files import atomic_open
-from workloads.hybrid.assignment import Assignment
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.experiments.sweeps.aggregates import aggregate_rows, difference_rows, parse_reference
+from holdfast.experiments.sweeps.delays import DELAYS
+from holdfast.experiments.sweeps.grid import GeneratedYear, RunConfiguration
+from holdfast.experiments.sweeps.simulations import RunOutcome
+from holdfast.experiments.tables import csv_lines, write_csv, write_lines
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.catalogue import WALL_CLOCK, Group, columns
+from holdfast.simulator.results.records import STATES
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.hybrid.assignment import Assignment
 
 __all__ = ["ACCOUNTING", "PARAMETERS", "SUMMARY", "TIMINGS", "TYPES", "WEEKS", "Row", "Tables"]
 
@@ -59,7 +59,8 @@ class Tables:
     runs
         All runs of the sweep, in the order of the rows.
     against
-        Reference of the differences, as :func:`experiments.sweeps.aggregates.parse_reference` reads it; empty: none.
+        Reference of the differences, as :func:`holdfast.experiments.sweeps.aggregates.parse_reference` reads it; empty:
+        none.
     """
 
     def __init__(self, runs: Sequence[RunConfiguration], against: str = "") -> None:

@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.paper_readings import find_reading, sweep_tables
-from experiments.recordings.measurement import Measurement
-from experiments.sweeps.configuration import AssignmentAxes, OptionAxes, Sweep, TraceFile, Workload
-from experiments.sweeps.option_values import (
+from holdfast.experiments.paper_readings import find_reading, sweep_tables
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.experiments.sweeps.configuration import AssignmentAxes, OptionAxes, Sweep, TraceFile, Workload
+from holdfast.experiments.sweeps.option_values import (
     Hook,
     axis,
     column_names,
@@ -29,12 +29,12 @@ from experiments.sweeps.option_values import (
     unit,
     vary,
 )
-from simulator.options import Options
-from workloads.ground.documents import DEEPEST, parse_toml, read_toml
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.trust import admit
-from workloads.hybrid.assignment import Assignment
-from workloads.hybrid.parameters import duration, wrong
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.documents import DEEPEST, parse_toml, read_toml
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.trust import admit
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.hybrid.parameters import duration, wrong
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -70,7 +70,7 @@ def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
     ------
     InputError
         If the file cannot be read, a key or value is not legal, or names code and is not trusted
-        (:func:`workloads.ground.trust.trust`): says its path and what is legal.
+        (:func:`holdfast.workloads.ground.trust.trust`): says its path and what is legal.
     """
     raw = read_toml(path)
     for key, kind, name in _plugin_names(raw):
@@ -95,7 +95,8 @@ def make_sweep(**tables: Any) -> Sweep:
     ((0, 1, 2), {'node_mtbf': (31536000.0, 157680000.0)})
     >>> make_sweep(workload={"seed": 0})
     Traceback (most recent call last):
-    workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, \
+    holdfast.workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds,
+    jobs, \
 presets, traces, nodes, format, procs_per_node, where, unit, columns, lenient, machine, placement
     """
     return _structure(tables, "", ".")

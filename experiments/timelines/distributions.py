@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.results.records import SLOWDOWN_BOUND, JobRecord
-from simulator.results.result import Result
-from workloads.ground.units import SECOND
+from holdfast.simulator.results.records import SLOWDOWN_BOUND, JobRecord
+from holdfast.simulator.results.result import Result
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["MOST_SIZES", "distribution_rows", "size_classes"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.recordings.time_windows import unix_origin
-from experiments.timelines.steps import bin_averages, choose_bin
-from simulator.results.result import Result
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
+from holdfast.experiments.recordings.time_windows import unix_origin
+from holdfast.experiments.timelines.steps import bin_averages, choose_bin
+from holdfast.simulator.results.result import Result
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["machine_rows"]
 

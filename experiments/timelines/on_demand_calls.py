@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simulator.results.recording import Recording, require_events
-from workloads.ground.units import to_ticks
-from workloads.table.job import JobType
+from holdfast.simulator.results.recording import Recording, require_events
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["ROOM", "Call", "calls"]
 

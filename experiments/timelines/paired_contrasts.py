@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.week_blocks import assign_clusters
-from experiments.statistics import clustered_interval
-from simulator.results.metrics import summarize
-from simulator.results.records import SLOWDOWN_BOUND, JobRecord
-from simulator.results.result import Result
-from simulator.results.schema import instant_ticks
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.experiments.recordings.week_blocks import assign_clusters
+from holdfast.experiments.statistics import clustered_interval
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.results.records import SLOWDOWN_BOUND, JobRecord
+from holdfast.simulator.results.result import Result
+from holdfast.simulator.results.schema import instant_ticks
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["contrast_rows"]
 
@@ -50,14 +50,14 @@ def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = N
 
     A difference is that of the means over the jobs that both results completed. Its 95 % interval resamples the jobs of
     one week (or of one day or hour, if there are fewer than ten weeks or days) together, as
-    :mod:`experiments.recordings.paired_comparison` does.
+    :mod:`holdfast.experiments.recordings.paired_comparison` does.
 
     Parameters
     ----------
     results
         Results, normally over the same jobs; a result over other jobs has no differences.
     instant_tolerance
-        As in :func:`simulator.results.metrics.summarize`.
+        As in :func:`holdfast.simulator.results.metrics.summarize`.
 
     Returns
     -------

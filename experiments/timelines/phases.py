@@ -1,7 +1,7 @@
 """Phases of every run (setup, compute, checkpoint, loss, warning), from the event log and the job table.
 
 The simulator books node-ticks when a run ends. Here they are placed in time, so that their integral over time equals
-:class:`~simulator.results.records.Accounting`, to the tick. Source: docs/model.md, "Metrics".
+:class:`~holdfast.simulator.results.records.Accounting`, to the tick. Source: docs/model.md, "Metrics".
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.recordings.time_windows import accounting_start
-from policies.mechanism import BASELINE
-from simulator.machine.actual_outcomes import CANCELLED, COMPLETED, SAVED
-from simulator.machine.job_factory import job_state
-from simulator.machine.job_state import JobState
-from simulator.machine.stochastic import ReservationRecord
-from simulator.results.integrals import integral
-from simulator.results.recording import Recording, down_spans
-from simulator.results.records import Accounting
-from simulator.results.run_table import LoggedRun, runs
-from workloads.ground.errors import InputError
-from workloads.table.job import JobType
+from holdfast.experiments.recordings.time_windows import accounting_start
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.machine.actual_outcomes import CANCELLED, COMPLETED, SAVED
+from holdfast.simulator.machine.job_factory import job_state
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.stochastic import ReservationRecord
+from holdfast.simulator.results.integrals import integral
+from holdfast.simulator.results.recording import Recording, down_spans
+from holdfast.simulator.results.records import Accounting
+from holdfast.simulator.results.run_table import LoggedRun, runs
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["Phase", "UseOfTime", "phases", "use_of_time"]
 
@@ -152,8 +152,8 @@ class UseOfTime(NamedTuple):
         Ticks since the first submit (or the begin of a replay with a starting state), ascending from 0 to the last
         completion, shape (m + 1,).
     nodes
-        Nodes between two times by use, in the order of :class:`~simulator.results.records.Accounting`, each of shape
-        (m,).
+        Nodes between two times by use, in the order of :class:`~holdfast.simulator.results.records.Accounting`, each of
+        shape (m,).
     """
 
     times: Ints

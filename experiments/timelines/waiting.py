@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.timelines.phases import phases
-from simulator.results.recording import Recording, all_reservations, requested_walltime, require_events
-from workloads.table.job import JobType
+from holdfast.experiments.timelines.phases import phases
+from holdfast.simulator.results.recording import Recording, all_reservations, requested_walltime, require_events
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["Stay", "heads", "levels", "stays"]
 

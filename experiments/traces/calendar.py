@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from experiments.recordings.run_file import LOCAL
-from workloads.logs.readers import records_local_time
-from workloads.logs.trace import Trace, trace_epoch
+from holdfast.experiments.recordings.run_file import LOCAL
+from holdfast.workloads.logs.readers import records_local_time
+from holdfast.workloads.logs.trace import Trace, trace_epoch
 
 __all__ = ["submits_between"]
 
@@ -16,7 +16,7 @@ def submits_between(trace: Trace) -> str:
 
     Examples
     --------
-    >>> from workloads.logs.trace import TraceJob
+    >>> from holdfast.workloads.logs.trace import TraceJob
     >>> jobs = tuple(TraceJob(number, 86400.0 * number, 1, 60.0, 60.0) for number in (0, 31))
     >>> submits_between(Trace(jobs, header={"UnixStartTime": "1767225600", "TimeZoneString": "Europe/Berlin"}))
     'Thu 2026-01-01 00:00 to Sun 2026-02-01 00:00 UTC'

@@ -1,7 +1,7 @@
 """Calibration of the Theta-like generator against the FCFS/EASY baseline of hybrid-workload-scheduling, Table II.
 
-Run ``python -m experiments.traces.calibration`` for the metrics by seed; ``--set patience=60`` tries another parameter
-of :class:`workloads.theta.year.ThetaYear`. Measured effects around the defaults:
+Run ``python -m holdfast.experiments.traces.calibration`` for the metrics by seed; ``--set patience=60`` tries another
+parameter of :class:`holdfast.workloads.theta.year.ThetaYear`. Measured effects around the defaults:
 
 - turnaround grows with ``patience`` (users accept a longer queue), ``day_sigma`` and ``week_sigma``;
 - instant starts decrease with everything that makes the queue longer, and most with ``hour_sigma`` and ``day_sigma``;
@@ -17,14 +17,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from simulator import simulate
-from simulator.results.metrics import summarize
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.assignment import assign
-from workloads.table.job import JobType
-from workloads.theta.generator import generate
-from workloads.theta.presets import preset_year
-from workloads.theta.year import ThetaYear
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.presets import preset_year
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["TABLE_II", "BaselineYear", "average", "measure"]
 
@@ -68,7 +68,7 @@ def measure(seed: int, parameters: ThetaYear | None = None, **options: Any) -> B
     parameters
         Parameters of the year.
     **options
-        Options of the simulation (:class:`simulator.options.Options`).
+        Options of the simulation (:class:`holdfast.simulator.options.Options`).
 
     Returns
     -------

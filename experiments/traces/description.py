@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads.ground.errors import TraceError
-from workloads.logs.clock import LogClock
-from workloads.logs.machine_size import ASSUMED
-from workloads.logs.starting_state import find_starting_state
-from workloads.logs.trace import Trace
-from workloads.table.job import Job, JobType
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.logs.clock import LogClock
+from holdfast.workloads.logs.machine_size import ASSUMED
+from holdfast.workloads.logs.starting_state import find_starting_state
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["Description", "composition", "describe", "describe_reading", "life_of_trace", "list_counts", "need_jobs"]
 
@@ -26,7 +26,7 @@ def describe_reading(trace: Trace) -> str:
 
     Examples
     --------
-    >>> from workloads.logs.trace import TraceJob
+    >>> from holdfast.workloads.logs.trace import TraceJob
     >>> jobs = (TraceJob(1, 0.0, 128, 60.0, 60.0),)
     >>> remarks = {"killed at its walltime": 1}
     >>> print(describe_reading(Trace(jobs, nodes=256, excluded={"no runtime": 1200}, remarks=remarks)))
@@ -65,7 +65,7 @@ def life_of_trace(trace: Trace) -> list[str]:
 
     Examples
     --------
-    >>> from workloads.logs.trace import TraceJob
+    >>> from holdfast.workloads.logs.trace import TraceJob
     >>> ran = TraceJob(1, 0.0, 128, 600.0, 900.0, running_since=60.0)
     >>> life_of_trace(Trace((ran, TraceJob(2, 30.0, 64, 60.0, 60.0)), nodes=256))
     ['starting state at 60 s: 1 job runs on 128 of 256 nodes, 1 waits']

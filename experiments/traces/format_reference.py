@@ -1,12 +1,12 @@
-"""The reference page of formats: ``python -m experiments.traces.format_reference`` writes it from the registry."""
+"""The reference page of formats: ``python -m holdfast.experiments.traces.format_reference`` writes it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workloads.ground.files import atomic_open
-from workloads.logs.readers import READERS, Zone
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.logs.readers import READERS, Zone
 
 __all__ = ["PAGE", "formats_page"]
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.tables import columns_with_values, render
-from simulator import Result
-from workloads.ground.columns import Quantity
-from workloads.ground.units import SECOND
-from workloads.logs.cleaning import NO_WALLTIME
-from workloads.logs.trace import Trace
-from workloads.machines.machine_workload import MachineWorkload, least_use
+from holdfast.experiments.tables import columns_with_values, render
+from holdfast.simulator import Result
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.logs.cleaning import NO_WALLTIME
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.machines.machine_workload import MachineWorkload, least_use
 
 __all__ = ["comparison_text", "difference_causes", "partition_waits", "resource_peaks"]
 

@@ -1,7 +1,7 @@
 """Marginal distributions of a trace, and distances between a generated year and a real one.
 
-The functions depend only on a :class:`~workloads.logs.trace.Trace`; the figure is in
-:mod:`experiments.figures.study.marginals`.
+The functions depend only on a :class:`~holdfast.workloads.logs.trace.Trace`; the figure is in
+:mod:`holdfast.experiments.figures.study.marginals`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.logs.trace import Trace
+from holdfast.workloads.logs.trace import Trace
 
 __all__ = [
     "SIZE_EDGES",

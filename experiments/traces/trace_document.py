@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.traces.description import Description
-from simulator import Result
-from workloads.ground.units import SECOND
-from workloads.logs.clock import LogClock
-from workloads.logs.machine_size import ASSUMED
-from workloads.logs.trace import Trace
+from holdfast.experiments.traces.description import Description
+from holdfast.simulator import Result
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.logs.clock import LogClock
+from holdfast.workloads.logs.machine_size import ASSUMED
+from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["median_cancelled_wait", "trace_document"]
 

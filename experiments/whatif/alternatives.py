@@ -8,21 +8,21 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated
 
-from experiments.whatif.operation import OnDemandProjects, Operation
-from policies.mechanism import BASELINE, parse_mechanism
-from simulator.machine_simulation import check_machine_replay
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.numbers import decimal
-from workloads.ground.parameters import Parameter, whole
-from workloads.ground.units import LARGEST_SIZE, parse_duration
-from workloads.hybrid.groups import resolve_grouping
-from workloads.logs.clock import LogClock
-from workloads.logs.trace import Trace
-from workloads.machines.machine import Quota
-from workloads.machines.machine_file import read_machine
-from workloads.machines.machine_workload import machine_size
-from workloads.outages.file import read_outages
-from workloads.outages.outage import Outage, OutageKind
+from holdfast.experiments.whatif.operation import OnDemandProjects, Operation
+from holdfast.policies.mechanism import BASELINE, parse_mechanism
+from holdfast.simulator.machine_simulation import check_machine_replay
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.ground.parameters import Parameter, whole
+from holdfast.workloads.ground.units import LARGEST_SIZE, parse_duration
+from holdfast.workloads.hybrid.groups import resolve_grouping
+from holdfast.workloads.logs.clock import LogClock
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.machines.machine import Quota
+from holdfast.workloads.machines.machine_file import read_machine
+from holdfast.workloads.machines.machine_workload import machine_size
+from holdfast.workloads.outages.file import read_outages
+from holdfast.workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["Alternatives", "alternatives"]
 

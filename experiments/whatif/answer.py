@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.recordings.summaries import metric_column, starvation
-from experiments.statistics import holm
-from experiments.tables import is_known, render
-from experiments.whatif.conclusion import conclude
-from experiments.whatif.contrasts import METRICS, Contrast
-from experiments.whatif.operation import Operation
-from experiments.whatif.outcomes import ScheduleOutcome
-from experiments.whatif.wording import WaitUnit
-from workloads.ground.columns import Quantity
-from workloads.ground.wording import in_unit
+from holdfast.experiments.recordings.summaries import metric_column, starvation
+from holdfast.experiments.statistics import holm
+from holdfast.experiments.tables import is_known, render
+from holdfast.experiments.whatif.conclusion import conclude
+from holdfast.experiments.whatif.contrasts import METRICS, Contrast
+from holdfast.experiments.whatif.operation import Operation
+from holdfast.experiments.whatif.outcomes import ScheduleOutcome
+from holdfast.experiments.whatif.wording import WaitUnit
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ __all__ = ["ReplayCalibration", "WhatIf"]
 
 _LEVEL = 0.05
 #: Writer of the page.
-_PAGE = "experiments.whatif.page:write_page"
+_PAGE = "holdfast.experiments.whatif.page:write_page"
 #: Number of the most affected groups that the text names.
 _SHOWN = 2
 
@@ -44,7 +44,7 @@ class ReplayCalibration:
         The recorded schedule.
     error
         Difference of the mean waits (replay minus recorded) over the jobs with a recorded start, as a row of
-        :func:`experiments.recordings.gain_rows.gain_rows`.
+        :func:`holdfast.experiments.recordings.gain_rows.gain_rows`.
     groups
         The same by partition, size class and user, where the log has several.
     typical

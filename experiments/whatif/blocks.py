@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.statistics import Interval
-from workloads.ground.streams import stream
-from workloads.ground.units import SECOND
+from holdfast.experiments.statistics import Interval
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["percentile_gap", "periods"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.whatif.contrasts import Contrast
-from experiments.whatif.wording import WaitUnit
-from workloads.ground.wording import join_words
+from holdfast.experiments.whatif.contrasts import Contrast
+from holdfast.experiments.whatif.wording import WaitUnit
+from holdfast.workloads.ground.wording import join_words
 
 __all__ = ["conclude"]
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.gain_rows import gain_rows
-from experiments.recordings.job_groups import group_names, places_by_name
-from experiments.recordings.week_blocks import assign_clusters
-from experiments.statistics import Interval
-from experiments.whatif.blocks import percentile_gap
-from experiments.whatif.operation import Operation
-from experiments.whatif.outcomes import ScheduleOutcome
-from workloads.ground.errors import InputError
-from workloads.logs.clock import LogClock
-from workloads.table.jobs import Jobs
+from holdfast.experiments.recordings.gain_rows import gain_rows
+from holdfast.experiments.recordings.job_groups import group_names, places_by_name
+from holdfast.experiments.recordings.week_blocks import assign_clusters
+from holdfast.experiments.statistics import Interval
+from holdfast.experiments.whatif.blocks import percentile_gap
+from holdfast.experiments.whatif.operation import Operation
+from holdfast.experiments.whatif.outcomes import ScheduleOutcome
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.logs.clock import LogClock
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["GROUPINGS", "METRICS", "Contrast", "JobGroups", "contrast", "group_gains", "group_jobs"]
 
@@ -62,7 +62,8 @@ class Contrast:
     summary, reference
         Metrics of the alternative and of today's rule for the same jobs, means over the draws.
     rows
-        Paired difference of each measure over all jobs, as :func:`experiments.recordings.gain_rows.gain_rows` gives it.
+        Paired difference of each measure over all jobs, as :func:`holdfast.experiments.recordings.gain_rows.gain_rows`
+        gives it.
     p99
         Difference of the 99th percentiles of the waits [h], with its interval.
     groups

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from workloads.ground.errors import InputError
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.trace import Trace, TraceJobs
-from workloads.machines.machine_file import read_machine
-from workloads.machines.machine_workload import MachineWorkload
-from workloads.machines.request import ResourceRequest
-from workloads.requests.fitted_trace import fit_log_to_machine
-from workloads.requests.log_requests import LogRequests, RecordedJob, read_requests
-from workloads.table.jobs import Jobs
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.trace import Trace, TraceJobs
+from holdfast.workloads.machines.machine_file import read_machine
+from holdfast.workloads.machines.machine_workload import MachineWorkload
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
+from holdfast.workloads.requests.log_requests import LogRequests, RecordedJob, read_requests
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["FittedJobs", "fit_other_machine", "fit_today"]
 

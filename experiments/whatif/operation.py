@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from policies.mechanism import BASELINE
-from simulator.options import Options
-from workloads.machines.machine import Quota
-from workloads.outages.outage import Outage
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.options import Options
+from holdfast.workloads.machines.machine import Quota
+from holdfast.workloads.outages.outage import Outage
 
 __all__ = ["OnDemandProjects", "Operation"]
 

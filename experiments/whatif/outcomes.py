@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.whatif.machines import FittedJobs
-from experiments.whatif.operation import Operation
-from policies.mechanism import BASELINE
-from simulator.plain_starts import obstacle
-from simulator.results.metrics import summarize
-from simulator.results.recording import Recording
-from simulator.simulation import simulate
-from workloads.ground.units import SECOND
-from workloads.machines.machine import Limit, Machine, NodeKind, Partition
-from workloads.machines.machine_workload import MachineWorkload
-from workloads.machines.request import ResourceRequest
-from workloads.table.jobs import Jobs
+from holdfast.experiments.whatif.machines import FittedJobs
+from holdfast.experiments.whatif.operation import Operation
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.plain_starts import obstacle
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.results.recording import Recording
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.machines.machine import Limit, Machine, NodeKind, Partition
+from holdfast.workloads.machines.machine_workload import MachineWorkload
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["ScheduleOutcome", "Task", "carry_out", "use_by_period"]
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.output.csp import with_policy
-from experiments.output.page_templates import page_templates
-from experiments.whatif.charts import Scale, interval_picture, use_picture
-from experiments.whatif.contrasts import Contrast
-from experiments.whatif.wording import WaitUnit, number_text
-from workloads.ground.files import atomic_open
-from workloads.ground.release import VERSION
-from workloads.ground.wording import in_unit
+from holdfast.experiments.output.csp import with_policy
+from holdfast.experiments.output.page_templates import page_templates
+from holdfast.experiments.whatif.charts import Scale, interval_picture, use_picture
+from holdfast.experiments.whatif.contrasts import Contrast
+from holdfast.experiments.whatif.wording import WaitUnit, number_text
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.release import VERSION
+from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
-    from experiments.whatif.answer import WhatIf
+    from holdfast.experiments.whatif.answer import WhatIf
 
 __all__ = ["render_page", "write_page"]
 
@@ -48,7 +48,7 @@ def render_page(answer: WhatIf, command: str = "") -> str:
     command
         Command that makes the page again; empty: none is shown.
     """
-    html = page_templates("experiments.whatif").get_template("whatif.html").render(
+    html = page_templates("holdfast.experiments.whatif").get_template("whatif.html").render(
         answer=answer,
         title=Path(answer.log).name,
         conclusion=in_unit(answer.conclusion, answer.unit),

@@ -10,33 +10,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.sweeps.execution import spread
-from experiments.traces.description import need_jobs
-from experiments.whatif.alternatives import Alternatives, alternatives
-from experiments.whatif.answer import ReplayCalibration, WhatIf
-from experiments.whatif.blocks import periods
-from experiments.whatif.contrasts import JobGroups, contrast, group_gains, group_jobs
-from experiments.whatif.machines import FittedJobs, fit_other_machine, fit_today
-from experiments.whatif.operation import OnDemandProjects, Operation
-from experiments.whatif.outcomes import ScheduleOutcome, Task, carry_out
-from experiments.whatif.recorded import outcome_in_log
-from simulator.machine_simulation import check_machine_replay
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.numbers import check_whole
-from workloads.ground.parameters import whole
-from workloads.ground.ticks import in_ticks
-from workloads.ground.units import LARGEST_SIZE
-from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.clock import LogClock
-from workloads.logs.machine_size import with_assumed_size
-from workloads.logs.one_pool import caveats
-from workloads.logs.readers import read_trace
-from workloads.logs.trace import Trace
-from workloads.machines.machine import Quota
-from workloads.outages.outage import check_outages
-from workloads.requests.log_requests import LogRequests
-from workloads.table.job import JobType
-from workloads.table.jobs import Jobs
+from holdfast.experiments.sweeps.execution import spread
+from holdfast.experiments.traces.description import need_jobs
+from holdfast.experiments.whatif.alternatives import Alternatives, alternatives
+from holdfast.experiments.whatif.answer import ReplayCalibration, WhatIf
+from holdfast.experiments.whatif.blocks import periods
+from holdfast.experiments.whatif.contrasts import JobGroups, contrast, group_gains, group_jobs
+from holdfast.experiments.whatif.machines import FittedJobs, fit_other_machine, fit_today
+from holdfast.experiments.whatif.operation import OnDemandProjects, Operation
+from holdfast.experiments.whatif.outcomes import ScheduleOutcome, Task, carry_out
+from holdfast.experiments.whatif.recorded import outcome_in_log
+from holdfast.simulator.machine_simulation import check_machine_replay
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.numbers import check_whole
+from holdfast.workloads.ground.parameters import whole
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.ground.units import LARGEST_SIZE
+from holdfast.workloads.hybrid.assignment import as_rigid, assign
+from holdfast.workloads.logs.clock import LogClock
+from holdfast.workloads.logs.machine_size import with_assumed_size
+from holdfast.workloads.logs.one_pool import caveats
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.machines.machine import Quota
+from holdfast.workloads.outages.outage import check_outages
+from holdfast.workloads.requests.log_requests import LogRequests
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["MOST_SEEDS", "TODAY", "whatif"]
 
@@ -262,7 +262,7 @@ def _carry_out(
 def _with_on_demand_jobs(trace: Trace, chosen: OnDemandProjects, seed: int) -> Jobs:
     """The jobs, those of some projects on-demand and all others rigid.
 
-    Each random choice has its own stream (:func:`workloads.hybrid.assignment.assign`), so that the jobs of two
+    Each random choice has its own stream (:func:`holdfast.workloads.hybrid.assignment.assign`), so that the jobs of two
     assignments of one seed can be joined: they are what one assignment to these projects would give.
     """
     if chosen.share:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.whatif.outcomes import ScheduleOutcome, use_by_period
-from simulator.results.order_statistics import Ranked
-from simulator.results.overtaking import STARVED_AFTER, overtaken_for
-from simulator.results.records import SLOWDOWN_BOUND
-from workloads.ground.ticks import in_ticks
-from workloads.ground.units import SECOND
-from workloads.logs.trace import Trace
+from holdfast.experiments.whatif.outcomes import ScheduleOutcome, use_by_period
+from holdfast.simulator.results.order_statistics import Ranked
+from holdfast.simulator.results.overtaking import STARVED_AFTER, overtaken_for
+from holdfast.simulator.results.records import SLOWDOWN_BOUND
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["outcome_in_log"]
 
@@ -27,7 +27,7 @@ def outcome_in_log(trace: Trace, periods: tuple[int, ...]) -> ScheduleOutcome | 
     trace
         The log, with the size of its machine.
     periods
-        As in :class:`experiments.whatif.outcomes.Task`.
+        As in :class:`holdfast.experiments.whatif.outcomes.Task`.
 
     Returns
     -------

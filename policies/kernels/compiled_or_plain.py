@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.ground.object_code import object_code
+from holdfast.workloads.ground.object_code import object_code
 
 __all__ = ["COMPILE_FROM", "LOAD_FROM", "compiled_loop", "run"]
 
@@ -26,11 +26,11 @@ def compiled_loop(loop: Callable[..., int], steps: int, kinds: str = "") -> Call
     Parameters
     ----------
     loop
-        A loop of this folder or of :mod:`policies.planning.kernel`.
+        A loop of this folder or of :mod:`holdfast.policies.planning.kernel`.
     steps
         Estimated number of inner steps.
     kinds
-        A letter for each argument, as in :func:`workloads.ground.object_code.object_code`.
+        A letter for each argument, as in :func:`holdfast.workloads.ground.object_code.object_code`.
     """
     _steps[loop.__name__] += steps
     asked = _steps[loop.__name__]

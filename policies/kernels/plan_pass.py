@@ -1,6 +1,7 @@
 """One planning pass: each job starts, if it delays no reservation, or gets a reservation.
 
-The pass computes the plan of :func:`policies.reservation_depth.plan_queue` for many jobs in arrays, as machine code.
+The pass computes the plan of :func:`holdfast.policies.reservation_depth.plan_queue` for many jobs in arrays, as machine
+code.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policies.kernels.timeline import earliest, put_back, reach, room, take
+from holdfast.policies.kernels.timeline import earliest, put_back, reach, room, take
 
 __all__ = ["BOUNDS", "PassRule", "Plan", "Releases", "WaitingJobs", "plan", "plan_pass"]
 
@@ -79,7 +80,7 @@ class Plan(NamedTuple):
     Attributes
     ----------
     times, levels
-        The profile (:mod:`policies.kernels.timeline`), with room for two more steps per job.
+        The profile (:mod:`holdfast.policies.kernels.timeline`), with room for two more steps per job.
     bounds
         Buffer for three times :data:`BOUNDS` numbers.
     begun
@@ -119,7 +120,7 @@ class Releases(NamedTuple):
 
 
 def limit(jobs: WaitingJobs, job: Any, size: Any) -> Any:
-    """Walltime at a size, rounded half to even like in :func:`simulator.machine.job_state.divide`."""
+    """Walltime at a size, rounded half to even like in :func:`holdfast.simulator.machine.job_state.divide`."""
     if size == jobs.nodes[job]:
         return jobs.walltimes[job]
     work = jobs.works[job]

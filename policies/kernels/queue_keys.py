@@ -1,7 +1,7 @@
 """Queue orders whose keys change while jobs wait, as formulas of numbers that do not change.
 
-Their sources are those of the orders in :mod:`policies.orders`. Each formula computes what the key function there does,
-in the same sequence of operations, so that the keys are equal to the last bit.
+Their sources are those of the orders in :mod:`holdfast.policies.orders`. Each formula computes what the key function
+there does, in the same sequence of operations, so that the keys are equal to the last bit.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workloads.ground.units import SECOND
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["ALCF", "LATEST", "PRIORITY", "UNICEP", "WFP", "Formula", "LinkedQueue", "MovingKeys", "sort_queue"]
 

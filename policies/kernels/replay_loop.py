@@ -1,6 +1,6 @@
 """A replay of rigid jobs that records only start times.
 
-The rules are those of :mod:`policies.backfilling`. Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001.
+The rules are those of :mod:`holdfast.policies.backfilling`. Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policies.kernels.plan_pass import PassRule, Plan, WaitingJobs, plan
-from policies.kernels.queue_keys import LinkedQueue, MovingKeys, sort_queue
-from policies.kernels.timeline import put_back
+from holdfast.policies.kernels.plan_pass import PassRule, Plan, WaitingJobs, plan
+from holdfast.policies.kernels.queue_keys import LinkedQueue, MovingKeys, sort_queue
+from holdfast.policies.kernels.timeline import put_back
 
 __all__ = ["MORE", "STUCK", "Beginning", "ReplayJobs", "ReplayRule", "Runs", "Trial", "replay"]
 
@@ -32,7 +32,8 @@ class ReplayJobs(NamedTuple):
     submits, nodes, walltimes, runtimes
         Shape (total,).
     ranks
-        Positions in queue order; with :class:`~policies.kernels.queue_keys.MovingKeys` above those of all waiting jobs.
+        Positions in queue order; with :class:`~holdfast.policies.kernels.queue_keys.MovingKeys` above those of all
+        waiting jobs.
     awaited
         1 for jobs that are awaited.
     starts

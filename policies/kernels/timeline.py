@@ -1,8 +1,8 @@
 """The availability profile in arrays: the number of free nodes at each future time.
 
 ``times`` and ``levels`` are arrays with ``steps`` entries in use: from ``times[k]`` to the next time, ``levels[k]``
-nodes are free. :class:`policies.availability_profile.Profile` has the same in Python lists, for few jobs, and uses
-these functions. Only this module compares and subtracts levels, which are numbers of nodes.
+nodes are free. :class:`holdfast.policies.availability_profile.Profile` has the same in Python lists, for few jobs, and
+uses these functions. Only this module compares and subtracts levels, which are numbers of nodes.
 """
 
 from __future__ import annotations

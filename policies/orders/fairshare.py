@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.port import Ranking, SystemView, WaitingJob
-from workloads.ground.ranges import DURATION, PATIENCE, legal
-from workloads.ground.units import SECOND
+from holdfast.policies.port import Ranking, SystemView, WaitingJob
+from holdfast.workloads.ground.ranges import DURATION, PATIENCE, legal
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["FairShare", "account_name"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from math import log10, sqrt
 
-from policies.port import WaitingJob
-from workloads.ground.units import SECOND
+from holdfast.policies.port import WaitingJob
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["f1", "f2", "f3", "f4"]
 

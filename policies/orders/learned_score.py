@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import log10
 
-from policies.port import SystemView, WaitingJob
-from policies.score_network import ScoringNetwork
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
+from holdfast.policies.port import SystemView, WaitingJob
+from holdfast.policies.score_network import ScoringNetwork
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["FEATURES", "Learned", "job_features"]
 

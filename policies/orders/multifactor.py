@@ -9,14 +9,14 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.kernels.queue_keys import PRIORITY, Formula
-from policies.orders.fairshare import account_name
-from policies.orders.slurm_priority import Association, fair_tree
-from policies.port import Ranking, SystemView, WaitingJob
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import decimal
-from workloads.ground.ranges import DURATION, Range, legal
-from workloads.ground.units import SECOND
+from holdfast.policies.kernels.queue_keys import PRIORITY, Formula
+from holdfast.policies.orders.fairshare import account_name
+from holdfast.policies.orders.slurm_priority import Association, fair_tree
+from holdfast.policies.port import Ranking, SystemView, WaitingJob
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.ground.ranges import DURATION, Range, legal
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["Multifactor"]
 

@@ -8,7 +8,7 @@ study", CCGrid 2019. All use the requested walltime, because the runtime is not 
 
 from __future__ import annotations
 
-from policies.port import WaitingJob
+from holdfast.policies.port import WaitingJob
 
 __all__ = ["fcfs", "largest", "largest_area", "longest", "shortest", "smallest", "smallest_area"]
 

@@ -14,11 +14,11 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.kernels.queue_keys import ALCF, UNICEP, WFP, Formula
-from policies.port import Ranking, SystemView, WaitingJob
-from workloads.ground.errors import ParameterError
-from workloads.ground.ranges import DURATION, PATIENCE, Range, legal
-from workloads.ground.units import SECOND
+from holdfast.policies.kernels.queue_keys import ALCF, UNICEP, WFP, Formula
+from holdfast.policies.port import Ranking, SystemView, WaitingJob
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.ranges import DURATION, PATIENCE, Range, legal
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["Alcf", "Wfp", "unicep", "unicep_formula", "unicep_ranking"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.planning.costs import CostModel
+from holdfast.policies.planning.costs import CostModel
 
 if TYPE_CHECKING:
-    from workloads.distributions import Distribution
+    from holdfast.workloads.distributions import Distribution
 
 __all__ = ["Reservations", "Spending"]
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class Reservations(Protocol):
-    """The part of :class:`~policies.planning.plan.ReservationPlan` that the cost distribution uses."""
+    """The part of :class:`~holdfast.policies.planning.plan.ReservationPlan` that the cost distribution uses."""
 
     @property
     def strategy(self) -> str: ...
@@ -46,8 +46,8 @@ class Reservations(Protocol):
 class Spending:
     """The distribution of the cost of a plan for jobs of random runtime.
 
-    The class is a :class:`~workloads.distributions.distribution.Distribution`. The cost increases with the runtime, so
-    that a quantile of the cost is the cost of the same quantile of the runtime.
+    The class is a :class:`~holdfast.workloads.distributions.distribution.Distribution`. The cost increases with the
+    runtime, so that a quantile of the cost is the cost of the same quantile of the runtime.
 
     Parameters
     ----------

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import decimal
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import decimal
 
 __all__ = ["CostModel", "Duration", "Table"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.planning.costs import CostModel
-from workloads.distributions import (
+from holdfast.policies.planning.costs import CostModel
+from holdfast.workloads.distributions import (
     DiscreteDistribution,
     Distribution,
     algorithm_1_size,
@@ -16,9 +16,9 @@ from workloads.distributions import (
     discretise,
     from_samples,
 )
-from workloads.distributions.grids import MOST_CELLS
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import check_whole
+from holdfast.workloads.distributions.grids import MOST_CELLS
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import check_whole
 
 __all__ = ["GRID", "MOST_OPTIMAL", "SIZE", "as_discrete", "as_distribution", "last_runs"]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from policies.planning.costs import CostModel
+from holdfast.policies.planning.costs import CostModel
 
 if TYPE_CHECKING:
-    from workloads.distributions import Distribution
+    from holdfast.workloads.distributions import Distribution
 
 __all__ = ["ENOUGH", "Growth", "grow_grid"]
 

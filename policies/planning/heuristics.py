@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from policies.planning.costs import CostModel
-from policies.planning.discretisation import as_distribution, last_runs
-from policies.planning.plan import ReservationPlan
-from policies.planning.sequence import FACTOR
-from workloads.distributions import Distribution
-from workloads.ground.ranges import legal
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.discretisation import as_distribution, last_runs
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.sequence import FACTOR
+from holdfast.workloads.distributions import Distribution
+from holdfast.workloads.ground.ranges import legal
 
 __all__ = ["masi", "maximum", "neuro", "neuro_average"]
 

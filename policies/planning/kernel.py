@@ -1,10 +1,11 @@
 """The loops of the planner: one plain-Python source, which numba also compiles for large plans.
 
-The functions below use only loops, numbers and indexing, and run by :func:`policies.kernels.compiled_or_plain.run`.
-They allocate nothing; the caller passes the buffers. The arrays of values have the length n + 1.
-docs/planner.md describes the algorithm and proves it. Throughout, index 0 means "no work done yet", with value 0 and
-survival 1; values ascend strictly; and the checkpoint cost at the last value n is 0, because a checkpoint there saves
-nothing. Lines are given by slope and intercept (m, b); a lower envelope is evaluated at x = survival.
+The functions below use only loops, numbers and indexing, and run by
+:func:`holdfast.policies.kernels.compiled_or_plain.run`. They allocate nothing; the caller passes the buffers. The
+arrays of values have the length n + 1. docs/planner.md describes the algorithm and proves it. Throughout, index 0 means
+"no work done yet", with value 0 and survival 1; values ascend strictly; and the checkpoint cost at the last value n is
+0, because a checkpoint there saves nothing. Lines are given by slope and intercept (m, b); a lower envelope is
+evaluated at x = survival.
 
 Each loop contains its own copy of the code that inserts a line and evaluates the envelope: as functions, these would
 slow down the plain source by up to a third, and numba would have to compile them, too.
@@ -14,7 +15,8 @@ from __future__ import annotations
 
 __all__ = ["CHAIN", "STEPS", "SWEEP", "chain", "chain_any", "sweep"]
 
-#: What the arguments of :func:`sweep`, and of the two others, are (:func:`workloads.ground.object_code.object_code`).
+#: What the arguments of :func:`sweep`, and of the two others, are
+#: (:func:`holdfast.workloads.ground.object_code.object_code`).
 SWEEP, CHAIN = "nffffdddnnnnffaaaffaffa", "nffffdddfaffan"
 #: Inner steps here that take as long as one step of a replay of jobs.
 STEPS = 16

@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from policies.planning.plan import ReservationPlan
-from policies.planning.plan_progress import Course, Schedule
-from workloads.chains.device import CheckpointDevice
-from workloads.chains.runs import TaskRuns
-from workloads.ground.errors import InvariantError, ParameterError
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan_progress import Course, Schedule
+from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.ground.errors import InvariantError, ParameterError
 
 __all__ = ["Execution", "execute"]
 

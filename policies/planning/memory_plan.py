@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policies.planning.costs import CostModel
-from policies.planning.discretisation import as_discrete
-from policies.planning.optimal import cheapest
-from policies.planning.plan import ReservationPlan
-from workloads.chains.chain import TaskChain
-from workloads.chains.device import CheckpointDevice
-from workloads.chains.runs import TaskRuns
-from workloads.chains.task_fits import fit_distribution
-from workloads.distributions import Distribution
-from workloads.ground.errors import ParameterError
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.discretisation import as_discrete
+from holdfast.policies.planning.optimal import cheapest
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.chains.chain import TaskChain
+from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.chains.task_fits import fit_distribution
+from holdfast.workloads.distributions import Distribution
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["MemoryModel", "flat_costs", "mem_all_ckpt", "mem_all_ckpt_v2", "with_flat_memory"]
 
@@ -152,7 +152,7 @@ def mem_all_ckpt(
         Whether a restart takes the time for its own checkpoint instead of that for the largest one, as in [P].
     n, grid
         Discretisation of a continuous distribution ([P]: 1000, ``"equal-time"``); see
-        :func:`policies.planning.discretisation.as_discrete`.
+        :func:`holdfast.policies.planning.discretisation.as_discrete`.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def mem_all_ckpt(
 
     Examples
     --------
-    >>> from workloads.chains.synthetic import slant_like
+    >>> from holdfast.workloads.chains.synthetic import slant_like
     >>> runs = slant_like(50, np.random.default_rng(1))
     >>> mem_all_ckpt(runs, CostModel()).memory.tolist()[:2]
     [52.0, 11.0]
@@ -212,7 +212,7 @@ def mem_all_ckpt_v2(
     -----
     Source: [P], section 4.2.3, which reads the length (25 min for SLANT) from a figure. The rest of the plan is the
     cheapest for a job with a checkpoint at this time. A job with a heavy task that begins earlier stops before it; see
-    :func:`policies.planning.memory_execution.execute`.
+    :func:`holdfast.policies.planning.memory_execution.execute`.
     """
     walltime, model = _make_model(distribution_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
     whole = costs if model is None else model.costs(costs, restart_varies=restart_varies)

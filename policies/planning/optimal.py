@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.kernels.compiled_or_plain import run
-from policies.planning.costs import CostModel
-from policies.planning.kernel import CHAIN, STEPS, SWEEP, chain, chain_any, sweep
-from workloads.ground.errors import ParameterError
+from holdfast.policies.kernels.compiled_or_plain import run
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.kernel import CHAIN, STEPS, SWEEP, chain, chain_any, sweep
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["Solution", "cheapest"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.planning.costs import CostModel
-from policies.planning.discretisation import as_distribution
-from policies.planning.plan import ReservationPlan
-from workloads.distributions import Distribution
-from workloads.distributions.grids import MOST_CELLS
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import is_whole
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.discretisation import as_distribution
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.distributions import Distribution
+from holdfast.workloads.distributions.grids import MOST_CELLS
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import is_whole
 
 __all__ = ["all_checkpoint_periodic", "no_checkpoint_periodic", "periodic_costs"]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.planning.cost_distribution import Spending
-from policies.planning.sequence import HORIZON, ReservationSequence
-from policies.planning.serialisation import arguments
-from workloads.ground.checksums import seal_json
-from workloads.ground.errors import InputError, ParameterError
+from holdfast.policies.planning.cost_distribution import Spending
+from holdfast.policies.planning.sequence import HORIZON, ReservationSequence
+from holdfast.policies.planning.serialisation import arguments
+from holdfast.workloads.ground.checksums import seal_json
+from holdfast.workloads.ground.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from workloads.distributions import Distribution
+    from holdfast.workloads.distributions import Distribution
 
 __all__ = ["ReservationPlan"]
 
@@ -31,7 +31,7 @@ _SHOWN = 6
 class ReservationPlan(ReservationSequence):
     """A sequence of reservations with its cost, for a runtime distribution or for given runtimes.
 
-    Parameters, attributes and errors are those of :class:`~policies.planning.sequence.ReservationSequence`.
+    Parameters, attributes and errors are those of :class:`~holdfast.policies.planning.sequence.ReservationSequence`.
 
     Notes
     -----
@@ -41,7 +41,7 @@ class ReservationPlan(ReservationSequence):
     --------
     The plan of the introduction of [R]: 20 h with a checkpoint, then to 40 h, then to 80 h.
 
-    >>> from policies.planning.costs import CostModel
+    >>> from holdfast.policies.planning.costs import CostModel
     >>> plan = ReservationPlan([20, 40, 80], [True, False, False], CostModel(checkpoint=7, restart=7))
     >>> plan.length
     array([27., 27., 67.])

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.plan_progress import Schedule
-from policies.planning.planner import Planning, fit_runs, parse_strategy
-from workloads.distributions import Distribution, from_samples
-from workloads.fits import METHODS
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.numbers import check_whole
-from workloads.ground.units import to_seconds, to_ticks
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan_progress import Schedule
+from holdfast.policies.planning.planner import Planning, fit_runs, parse_strategy
+from holdfast.workloads.distributions import Distribution, from_samples
+from holdfast.workloads.fits import METHODS
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.numbers import check_whole
+from holdfast.workloads.ground.units import to_seconds, to_ticks
 
 __all__ = ["PlanBook", "Planned", "Planner", "reserved_time"]
 
@@ -41,7 +41,7 @@ class Planner:
     Attributes
     ----------
     fit
-        Method of fitting the distribution: ``auto`` or one of :data:`workloads.fits.selection.METHODS`.
+        Method of fitting the distribution: ``auto`` or one of :data:`holdfast.workloads.fits.selection.METHODS`.
     least
         Minimum number of completed runs of an application; with fewer runs, a job requests its walltime.
     growth

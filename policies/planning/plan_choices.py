@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policies.planning.plan import ReservationPlan
-from policies.planning.plan_book import PlanBook, Planned, Planner
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.numbers import decimal
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan_book import PlanBook, Planned, Planner
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.numbers import decimal
 
 __all__ = ["OWN", "WALLTIME", "OfferingBook", "PlanAsked"]
 
@@ -29,7 +29,7 @@ class PlanAsked(NamedTuple):
     Attributes
     ----------
     application, name, nodes, walltime, checkpoint, restart
-        As in :meth:`policies.planning.plan_book.PlanBook.plan`.
+        As in :meth:`holdfast.policies.planning.plan_book.PlanBook.plan`.
     """
 
     application: str
@@ -49,7 +49,7 @@ class OfferingBook(PlanBook):
         Offers: ``own``, ``walltime``, ``quantile q=0.9`` (one reservation at this quantile of the distribution, then
         longer ones), or a planning strategy with its parameters.
     planner, plans
-        As in :class:`policies.planning.plan_book.PlanBook`.
+        As in :class:`holdfast.policies.planning.plan_book.PlanBook`.
 
     Attributes
     ----------

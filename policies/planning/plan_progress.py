@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan import ReservationPlan
 
 __all__ = ["Course", "ReservationRequest", "Schedule"]
 
@@ -118,7 +118,7 @@ class Course:
 
     Examples
     --------
-    >>> from policies.planning.costs import CostModel
+    >>> from holdfast.policies.planning.costs import CostModel
     >>> course = Course(Schedule(ReservationPlan([20, 40], [True, False], CostModel(checkpoint=7, restart=5))))
     >>> course.request().length
     27.0

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.registry import parse_parameter, plugin_parameters
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.registry import parse_parameter, plugin_parameters
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from policies.planning.costs import CostModel
-    from policies.planning.plan import ReservationPlan
-    from workloads.distributions.distribution import Distribution
-    from workloads.fits import FitReport
+    from holdfast.policies.planning.costs import CostModel
+    from holdfast.policies.planning.plan import ReservationPlan
+    from holdfast.workloads.distributions.distribution import Distribution
+    from holdfast.workloads.fits import FitReport
 
 __all__ = ["Planning", "fit_runs", "is_rule", "parse_strategy", "refuse_checkpoints", "strategy_without_checkpoints"]
 
@@ -56,7 +56,7 @@ class Planning:
         InputError
             If the strategy needs more than a distribution or past runs, or no plan has a finite cost.
         """
-        from policies.planning.strategies import STRATEGIES
+        from holdfast.policies.planning.strategies import STRATEGIES
 
         strategy = STRATEGIES[name]
         more = _further_parameters(strategy)
@@ -70,7 +70,7 @@ class Planning:
 
     def cuts(self, name: str) -> bool:
         """Whether the strategy uses the grid."""
-        from policies.planning.strategies import STRATEGIES
+        from holdfast.policies.planning.strategies import STRATEGIES
 
         return set(self.grid) <= set(inspect.signature(STRATEGIES[name]).parameters)
 
@@ -84,7 +84,7 @@ class Planning:
         checkpoints
             Whether to include plans with checkpoints.
         """
-        from policies.planning.strategies import STRATEGIES
+        from holdfast.policies.planning.strategies import STRATEGIES
 
         names = [name for name in STRATEGIES if name != chosen.strategy and _needs_no_chain(STRATEGIES[name])]
         plans = [self.plan(name) for name in names if checkpoints or strategy_without_checkpoints(name) == name]
@@ -135,7 +135,7 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
     >>> parse_strategy("masi k=10 factor=2")
     ('masi', {'k': 10, 'factor': 2})
     """
-    from policies.planning.strategies import STRATEGIES
+    from holdfast.policies.planning.strategies import STRATEGIES
 
     name, *words = text.split() or [""]
     strategy = STRATEGIES[name]
@@ -158,15 +158,15 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
 
 def is_rule(name: str) -> bool:
     """Whether a strategy is a heuristic, which uses only past runs, and no distribution or prices."""
-    from policies.planning.strategies import STRATEGIES
+    from holdfast.policies.planning.strategies import STRATEGIES
 
     return "k" in inspect.signature(STRATEGIES[name]).parameters
 
 
 def _try(strategy: Any, parameters: Mapping[str, Any]) -> None:
     """Reject illegal values now, instead of when the first job is planned in the middle of a simulation."""
-    from policies.planning.costs import CostModel
-    from workloads.distributions.named import uniform
+    from holdfast.policies.planning.costs import CostModel
+    from holdfast.workloads.distributions.named import uniform
 
     if not parameters:
         return
@@ -222,10 +222,10 @@ def fit_runs(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: 
     UnknownNameError
         If there is no such kind of fit.
     """
-    from policies.planning.discretisation import SIZE
-    from policies.planning.strategies import STRATEGIES
-    from workloads.fits import METHODS, choose, make_fits
-    from workloads.ground.streams import stream
+    from holdfast.policies.planning.discretisation import SIZE
+    from holdfast.policies.planning.strategies import STRATEGIES
+    from holdfast.workloads.fits import METHODS, choose, make_fits
+    from holdfast.workloads.ground.streams import stream
 
     if how not in ("auto", *METHODS):
         raise UnknownNameError("kind of fit", how, ("auto", *METHODS))

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from policies.planning.plan import ReservationPlan
-from workloads.ground.errors import ParameterError
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["transfer_plan"]
 
@@ -49,7 +49,7 @@ def transfer_plan(
 
     Examples
     --------
-    >>> from policies.planning.costs import CostModel
+    >>> from holdfast.policies.planning.costs import CostModel
     >>> plan = ReservationPlan([20.0, 40.0], [True, False], CostModel(checkpoint=1.0, restart=2.0))
     >>> plan.length, transfer_plan(plan, 2.0).length, transfer_plan(plan, 2.0, 1.0).length
     (array([21., 22.]), array([42., 44.]), array([21., 44.]))

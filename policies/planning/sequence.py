@@ -10,10 +10,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.planning.costs import CostModel
-from policies.planning.grid_refinement import Growth
-from workloads.ground.errors import ParameterError
-from workloads.ground.ranges import Range
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.grid_refinement import Growth
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.ranges import Range
 
 __all__ = ["FACTOR", "HORIZON", "ReservationSequence"]
 

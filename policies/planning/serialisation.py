@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from policies.planning.costs import CostModel, Duration, Table
-from policies.planning.grid_refinement import Growth
-from workloads.ground.checksums import is_sealed
-from workloads.ground.documents import parse_json
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.numbers import is_number
+from holdfast.policies.planning.costs import CostModel, Duration, Table
+from holdfast.policies.planning.grid_refinement import Growth
+from holdfast.workloads.ground.checksums import is_sealed
+from holdfast.workloads.ground.documents import parse_json
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.numbers import is_number
 
 __all__ = ["arguments"]
 

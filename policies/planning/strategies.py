@@ -9,18 +9,18 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from policies.planning.costs import CostModel
-from policies.planning.discretisation import MOST_OPTIMAL, SIZE, as_discrete, as_distribution
-from policies.planning.grid_refinement import grow_grid
-from policies.planning.heuristics import masi, maximum, neuro, neuro_average
-from policies.planning.memory_plan import mem_all_ckpt, mem_all_ckpt_v2
-from policies.planning.optimal import cheapest
-from policies.planning.periodic import all_checkpoint_periodic, no_checkpoint_periodic
-from policies.planning.plan import ReservationPlan
-from workloads.distributions import DiscreteDistribution, Distribution
-from workloads.distributions.grids import MOST_CELLS
-from workloads.ground.errors import ParameterError
-from workloads.ground.registry import Registry, function_adapter
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.discretisation import MOST_OPTIMAL, SIZE, as_discrete, as_distribution
+from holdfast.policies.planning.grid_refinement import grow_grid
+from holdfast.policies.planning.heuristics import masi, maximum, neuro, neuro_average
+from holdfast.policies.planning.memory_plan import mem_all_ckpt, mem_all_ckpt_v2
+from holdfast.policies.planning.optimal import cheapest
+from holdfast.policies.planning.periodic import all_checkpoint_periodic, no_checkpoint_periodic
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.distributions import DiscreteDistribution, Distribution
+from holdfast.workloads.distributions.grids import MOST_CELLS
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.registry import Registry, function_adapter
 
 __all__ = ["STRATEGIES", "Strategy", "all_checkpoint", "no_checkpoint", "optimal", "plans"]
 
@@ -47,9 +47,9 @@ def optimal(
     costs
         Prices and durations.
     n, grid, epsilon
-        Discretisation of a continuous distribution (:func:`policies.planning.discretisation.as_discrete`). If none of
-        them is given and most cells become milestones, the grid is refined until the cost settles
-        (:mod:`policies.planning.grid_refinement`); the plan's ``growth`` describes the refinement.
+        Discretisation of a continuous distribution (:func:`holdfast.policies.planning.discretisation.as_discrete`). If
+        none of them is given and most cells become milestones, the grid is refined until the cost settles
+        (:mod:`holdfast.policies.planning.grid_refinement`); the plan's ``growth`` describes the refinement.
 
     Returns
     -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from simulator.machine.job_state import JobState
+from holdfast.simulator.machine.job_state import JobState
 
 __all__ = ["Asking"]
 

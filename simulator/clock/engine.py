@@ -17,24 +17,24 @@ from functools import partial
 
 from simpy.core import EmptySchedule
 
-from simulator.clock.decision_request import Asking
-from simulator.clock.event_loop import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Moment
-from simulator.clock.interactive import AskingScheduler, AskingSubmissions
-from simulator.clock.scheduling import Scheduler
-from simulator.clock.setup import Setup
-from simulator.clock.submissions import Submissions
-from simulator.machine.event_log import Sample
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounts import Reservation, Run
-from simulator.machine.stochastic import StochasticJob
-from simulator.machine.system import System
-from simulator.services.cancellations import Withdrawals
-from simulator.services.ondemand import OnDemandService
-from simulator.services.outages import OutageService
-from simulator.services.survival import Patience, check_starts
-from workloads.ground.errors import InvariantError
-from workloads.ground.units import to_ticks
-from workloads.table.job import ON_DEMAND
+from holdfast.simulator.clock.decision_request import Asking
+from holdfast.simulator.clock.event_loop import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Moment
+from holdfast.simulator.clock.interactive import AskingScheduler, AskingSubmissions
+from holdfast.simulator.clock.scheduling import Scheduler
+from holdfast.simulator.clock.setup import Setup
+from holdfast.simulator.clock.submissions import Submissions
+from holdfast.simulator.machine.event_log import Sample
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounts import Reservation, Run
+from holdfast.simulator.machine.stochastic import StochasticJob
+from holdfast.simulator.machine.system import System
+from holdfast.simulator.services.cancellations import Withdrawals
+from holdfast.simulator.services.ondemand import OnDemandService
+from holdfast.simulator.services.outages import OutageService
+from holdfast.simulator.services.survival import Patience, check_starts
+from holdfast.workloads.ground.errors import InvariantError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import ON_DEMAND
 
 __all__ = ["Engine"]
 

@@ -19,10 +19,10 @@ import simpy
 from simpy.core import EmptySchedule
 from simpy.events import NORMAL
 
-from simulator.clock.scheduling import Scheduler
-from simulator.machine.cluster import Kind
-from simulator.machine.event_log import Sample
-from simulator.machine.system import System
+from holdfast.simulator.clock.scheduling import Scheduler
+from holdfast.simulator.machine.cluster import Kind
+from holdfast.simulator.machine.event_log import Sample
+from holdfast.simulator.machine.system import System
 
 __all__ = ["ARRIVAL", "CANCELLATION", "NOTICE", "OUTAGE", "PLAN", "RELEASE", "REQUEUE", "Instants", "Moment"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from policies.port import WaitingJob
-from simulator.clock.decision_request import Asking
-from simulator.clock.event_loop import ARRIVAL, Moment
-from simulator.clock.scheduling import Scheduler
-from simulator.clock.submissions import Submissions
-from simulator.machine.job_state import JobState
-from simulator.machine.system import System
-from workloads.ground.errors import InvariantError
+from holdfast.policies.port import WaitingJob
+from holdfast.simulator.clock.decision_request import Asking
+from holdfast.simulator.clock.event_loop import ARRIVAL, Moment
+from holdfast.simulator.clock.scheduling import Scheduler
+from holdfast.simulator.clock.submissions import Submissions
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.system import System
+from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["AskingScheduler", "AskingSubmissions"]
 
@@ -33,7 +33,7 @@ class AskingScheduler(Scheduler):
 
     The chosen job starts if it fits, and the next choice is requested. Otherwise it becomes the first of the queue for
     this pass, and the backfilling rule continues from there. If the first job is always chosen, the passes are those of
-    :class:`~simulator.clock.scheduling.Scheduler`.
+    :class:`~holdfast.simulator.clock.scheduling.Scheduler`.
     """
 
     def __init__(self, *arguments: Any, asking: Asking) -> None:

@@ -7,20 +7,20 @@ from math import inf
 from types import FunctionType
 from typing import Any
 
-from policies.backfilling import Backfilling, backfilling
-from policies.port import Start
-from policies.reserved_backfill import TENANCIES
-from simulator.clock.stream import Stream
-from simulator.clock.walltime_trial import Trial
-from simulator.machine.cluster import Kind
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounts import Lender
-from simulator.machine.system import System
-from simulator.options import Options
-from simulator.services.action_checks import answer_error, check_list, start_problem, tenant_problem
-from simulator.services.idle_expansion import Growth
-from simulator.services.outages import OutageService
-from simulator.services.resumption import resume
+from holdfast.policies.backfilling import Backfilling, backfilling
+from holdfast.policies.port import Start
+from holdfast.policies.reserved_backfill import TENANCIES
+from holdfast.simulator.clock.stream import Stream
+from holdfast.simulator.clock.walltime_trial import Trial
+from holdfast.simulator.machine.cluster import Kind
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounts import Lender
+from holdfast.simulator.machine.system import System
+from holdfast.simulator.options import Options
+from holdfast.simulator.services.action_checks import answer_error, check_list, start_problem, tenant_problem
+from holdfast.simulator.services.idle_expansion import Growth
+from holdfast.simulator.services.outages import OutageService
+from holdfast.simulator.services.resumption import resume
 
 __all__ = ["Scheduler"]
 

@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from policies.mechanism import Mechanism
-from simulator.clock.walltime_trial import Trial
-from simulator.machine.decisions import Decisions
-from simulator.machine.event_log import EventLog
-from simulator.machine.job_factory import job_states
-from simulator.machine.job_state import JobState
-from simulator.machine.prior_state import PriorState
-from simulator.options import Options
-from simulator.services.starting_state import StartingState, find_starting_state
-from workloads.table.job import Job
-from workloads.table.job_lifecycle import has_life
+from holdfast.policies.mechanism import Mechanism
+from holdfast.simulator.clock.walltime_trial import Trial
+from holdfast.simulator.machine.decisions import Decisions
+from holdfast.simulator.machine.event_log import EventLog
+from holdfast.simulator.machine.job_factory import job_states
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.prior_state import PriorState
+from holdfast.simulator.options import Options
+from holdfast.simulator.services.starting_state import StartingState, find_starting_state
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.job_lifecycle import has_life
 
 if TYPE_CHECKING:
-    from policies.planning.plan_book import PlanBook
-    from simulator.clock.decision_request import Asking
-    from simulator.clock.stream import Stream
-    from simulator.services.downtime import Closures
+    from holdfast.policies.planning.plan_book import PlanBook
+    from holdfast.simulator.clock.decision_request import Asking
+    from holdfast.simulator.clock.stream import Stream
+    from holdfast.simulator.services.downtime import Closures
 
 __all__ = ["Setup"]
 

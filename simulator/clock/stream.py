@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.machine.event_log import Sample
-from simulator.machine.job_state import JobState
-from simulator.machine.streamed_job import StreamedJob
-from workloads.table.jobs import Jobs
+from holdfast.simulator.machine.event_log import Sample
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.streamed_job import StreamedJob
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["Stream"]
 
@@ -43,8 +43,8 @@ class Stream:
     start, end
         Start and end of each job, by row [ticks of the table's clock].
     samples, latencies
-        Samples and latencies recorded by :class:`~simulator.clock.event_loop.Instants`, in pieces of shapes (n, 5) and
-        (n,).
+        Samples and latencies recorded by :class:`~holdfast.simulator.clock.event_loop.Instants`, in pieces of shapes
+        (n, 5) and (n,).
     """
 
     def __init__(

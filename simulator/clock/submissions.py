@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from operator import attrgetter
 from time import perf_counter
 
-from simulator.clock.event_loop import ARRIVAL, Instants
-from simulator.clock.setup import Setup
-from simulator.machine.job_state import JobState
-from simulator.machine.stochastic import StochasticJob
-from simulator.machine.system import System
-from simulator.services.cancellations import Withdrawals
-from simulator.services.ondemand import OnDemandService
-from simulator.services.starting_state import StartingState
-from workloads.ground.errors import InvariantError
-from workloads.ground.units import SECOND, to_ticks
-from workloads.table.job import ON_DEMAND
+from holdfast.simulator.clock.event_loop import ARRIVAL, Instants
+from holdfast.simulator.clock.setup import Setup
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.stochastic import StochasticJob
+from holdfast.simulator.machine.system import System
+from holdfast.simulator.services.cancellations import Withdrawals
+from holdfast.simulator.services.ondemand import OnDemandService
+from holdfast.simulator.services.starting_state import StartingState
+from holdfast.workloads.ground.errors import InvariantError
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.table.job import ON_DEMAND
 
 __all__ = ["Submissions"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from policies.port import Start
-from simulator.machine.job_state import JobState
+from holdfast.policies.port import Start
+from holdfast.simulator.machine.job_state import JobState
 
 __all__ = ["Trial"]
 

@@ -1,9 +1,10 @@
 """The conformance suite: it runs a policy in generated scenarios and reports violations in words.
 
-The checks of each kind of policy are in :mod:`~simulator.conformance.orders`, :mod:`~simulator.conformance.starts`,
-:mod:`~simulator.conformance.strategies` and :mod:`~simulator.conformance.plans`. This module checks the rules for all
-kinds: a policy is a function of the view that it is given. It does not modify the view, keeps no state between calls,
-does not look at true runtimes, and returns the same result at any time and in any order of calls.
+The checks of each kind of policy are in :mod:`~holdfast.simulator.conformance.orders`,
+:mod:`~holdfast.simulator.conformance.starts`, :mod:`~holdfast.simulator.conformance.strategies` and
+:mod:`~holdfast.simulator.conformance.plans`. This module checks the rules for all kinds: a policy is a function of the
+view that it is given. It does not modify the view, keeps no state between calls, does not look at true runtimes, and
+returns the same result at any time and in any order of calls.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from dataclasses import FrozenInstanceError
 from inspect import isfunction
 from typing import Any
 
-from simulator.conformance.contract import Claims, Problem, in_words
-from simulator.conformance.expansions import ask_expansion, judge_expansion
-from simulator.conformance.generation import arrivals, growths, notices, scenarios
-from simulator.conformance.orders import ask_order, judge_order
-from simulator.conformance.plans import PlanCase, judge_plan, needed_arguments, plan_cases
-from simulator.conformance.report import BrokenPolicyError, Finding, Report
-from simulator.conformance.runs import REGISTRIES, broken_runs
-from simulator.conformance.scenario import Scenario, View
-from simulator.conformance.starts import ask_starts, judge_backfilling, judge_tenants
-from simulator.conformance.strategies import ask_arrival, ask_notice, judge_arrival, judge_notice
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.registry import Registry, plugin_parameters
+from holdfast.simulator.conformance.contract import Claims, Problem, in_words
+from holdfast.simulator.conformance.expansions import ask_expansion, judge_expansion
+from holdfast.simulator.conformance.generation import arrivals, growths, notices, scenarios
+from holdfast.simulator.conformance.orders import ask_order, judge_order
+from holdfast.simulator.conformance.plans import PlanCase, judge_plan, needed_arguments, plan_cases
+from holdfast.simulator.conformance.report import BrokenPolicyError, Finding, Report
+from holdfast.simulator.conformance.runs import REGISTRIES, broken_runs
+from holdfast.simulator.conformance.scenario import Scenario, View
+from holdfast.simulator.conformance.starts import ask_starts, judge_backfilling, judge_tenants
+from holdfast.simulator.conformance.strategies import ask_arrival, ask_notice, judge_arrival, judge_notice
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.registry import Registry, plugin_parameters
 
 __all__ = ["KINDS", "MOST_SCENARIOS", "check_policy"]
 
@@ -124,7 +125,7 @@ def _policy_name(policy: Any) -> str:
 
 def _registry(kind: str) -> Registry[Any]:
     if kind == "strategy":
-        from policies.planning.strategies import STRATEGIES
+        from holdfast.policies.planning.strategies import STRATEGIES
 
         return STRATEGIES
     return REGISTRIES[kind]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from policies.port import Start
-from simulator.services.action_checks import describe
+from holdfast.policies.port import Start
+from holdfast.simulator.services.action_checks import describe
 
 __all__ = ["Claims", "Problem", "in_words"]
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from policies.backfilling import Easy
-from policies.port import TOLERANCE
-from simulator.conformance.contract import Claims, Problem
-from simulator.conformance.scenario import Running, Scenario, View
-from simulator.services.action_checks import describe, growth_problem
-from workloads.ground.units import SECOND
+from holdfast.policies.backfilling import Easy
+from holdfast.policies.port import TOLERANCE
+from holdfast.simulator.conformance.contract import Claims, Problem
+from holdfast.simulator.conformance.scenario import Running, Scenario, View
+from holdfast.simulator.services.action_checks import describe, growth_problem
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["ask_expansion", "judge_expansion"]
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from policies.port import Window
-from simulator.conformance.scenario import Queued, Reserved, Running, Scenario
-from workloads.ground.streams import stream
-from workloads.ground.units import SECOND
-from workloads.table.job import Job, JobType
+from holdfast.policies.port import Window
+from holdfast.simulator.conformance.scenario import Queued, Reserved, Running, Scenario
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["arrivals", "growths", "job_tables", "notices", "scenarios"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-from simulator.conformance.contract import Claims, Problem
-from simulator.conformance.scenario import Scenario, View
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.simulator.conformance.contract import Claims, Problem
+from holdfast.simulator.conformance.scenario import Scenario, View
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["ask_order", "judge_order"]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.conformance.contract import Problem
-from workloads.distributions import Distribution
-from workloads.ground.errors import InputError
+from holdfast.simulator.conformance.contract import Problem
+from holdfast.workloads.distributions import Distribution
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
-    from policies.planning.costs import CostModel
+    from holdfast.policies.planning.costs import CostModel
 
 __all__ = ["PlanCase", "judge_plan", "needed_arguments", "plan_cases"]
 
@@ -46,9 +46,9 @@ def plan_cases(strategy: Any) -> Iterator[PlanCase]:
     """Distributions and past runs; past runs only for strategies with a parameter ``k``."""
     from inspect import signature
 
-    from policies.planning.costs import CostModel
-    from workloads.distributions import from_samples
-    from workloads.distributions.named import lognormal, uniform
+    from holdfast.policies.planning.costs import CostModel
+    from holdfast.workloads.distributions import from_samples
+    from holdfast.workloads.distributions.named import lognormal, uniform
 
     sources: list[tuple[str, Any, float]] = []
     runs = np.array([1800.0, 3600.0, 3600.0, 5400.0, 900.0])
@@ -84,7 +84,7 @@ def needed_arguments(strategy: Any) -> list[str]:
 
 def judge_plan(case: PlanCase, plan: Any) -> Iterator[Problem]:
     """Find the problems of a plan."""
-    from policies.planning.plan import ReservationPlan
+    from holdfast.policies.planning.plan import ReservationPlan
 
     if not isinstance(plan, ReservationPlan):
         yield "plan", f"must answer with a ReservationPlan, not {type(plan).__name__}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 
-from workloads.ground.errors import InputError
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["BrokenPolicyError", "Finding", "Report"]
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from policies.arrival import ARRIVALS
-from policies.backfilling import BACKFILLING
-from policies.expansion import EXPANSIONS
-from policies.notice import NOTICES
-from policies.order import ORDERS
-from policies.reserved_backfill import TENANCIES
-from simulator.conformance.generation import job_tables
-from simulator.simulation import simulate
-from workloads.ground.errors import InvariantError
-from workloads.ground.registry import Registry
-from workloads.table.job import Job, JobType
+from holdfast.policies.arrival import ARRIVALS
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.expansion import EXPANSIONS
+from holdfast.policies.notice import NOTICES
+from holdfast.policies.order import ORDERS
+from holdfast.policies.reserved_backfill import TENANCIES
+from holdfast.simulator.conformance.generation import job_tables
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.ground.errors import InvariantError
+from holdfast.workloads.ground.registry import Registry
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["REGISTRIES", "broken_runs"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from policies.port import Window
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.policies.port import Window
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["Queued", "Reserved", "Running", "Scenario", "View"]
 

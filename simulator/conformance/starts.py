@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from policies.port import TOLERANCE, Promise, Start
-from policies.shadow_time import NEVER
-from simulator.conformance.contract import Claims, Problem
-from simulator.conformance.scenario import Running, Scenario, View
-from simulator.services.action_checks import describe, start_problem, tenant_problem
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.policies.port import TOLERANCE, Promise, Start
+from holdfast.policies.shadow_time import NEVER
+from holdfast.simulator.conformance.contract import Claims, Problem
+from holdfast.simulator.conformance.scenario import Running, Scenario, View
+from holdfast.simulator.services.action_checks import describe, start_problem, tenant_problem
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["ask_starts", "judge_backfilling", "judge_tenants"]
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from policies.port import Expect, Hold, Preempt, Shrink
-from simulator.conformance.contract import Claims, Problem
-from simulator.conformance.scenario import Running, Scenario, View
-from simulator.services.action_checks import describe, plan_problem, room_problem
-from workloads.table.job import JobType
+from holdfast.policies.port import Expect, Hold, Preempt, Shrink
+from holdfast.simulator.conformance.contract import Claims, Problem
+from holdfast.simulator.conformance.scenario import Running, Scenario, View
+from holdfast.simulator.services.action_checks import describe, plan_problem, room_problem
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["ask_arrival", "ask_notice", "judge_arrival", "judge_notice"]
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from policies.planning.plan_progress import ReservationRequest
-from simulator.options import Options
-from workloads.ground.streams import stream
-from workloads.ground.units import to_ticks
-from workloads.table.job import Job
-from workloads.table.memory_profile import memory_profile
+from holdfast.policies.planning.plan_progress import ReservationRequest
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.memory_profile import memory_profile
 
 __all__ = [
     "CANCELLED",

@@ -8,7 +8,7 @@ busy and down nodes over time.
 
 from __future__ import annotations
 
-from workloads.ground.errors import InvariantError
+from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["Account", "Cluster", "Kind"]
 

@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.machine.queue_columns import Places, QueueColumns, Ranks
+from holdfast.simulator.machine.queue_columns import Places, QueueColumns, Ranks
 
 __all__ = ["ColumnQueue"]
 
@@ -135,7 +135,7 @@ class ColumnQueue(Sequence[Any]):
         return Fitting(few, columns, np.flatnonzero(fits), ranks)
 
     def numbers(self) -> tuple[NDArray[np.int64], Places] | None:
-        """See :meth:`policies.port.WaitingQueue.numbers`."""
+        """See :meth:`holdfast.policies.port.WaitingQueue.numbers`."""
         table = self._columns.numbers
         if (table[4] < 0).any():
             return None

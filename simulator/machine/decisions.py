@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from policies.port import Action, Expect, Hold, Preempt, Promise, Start, SystemView
-from simulator.machine.node_accounts import Run
-from workloads.table.job import ON_DEMAND
+from holdfast.policies.port import Action, Expect, Hold, Preempt, Promise, Start, SystemView
+from holdfast.simulator.machine.node_accounts import Run
+from holdfast.workloads.table.job import ON_DEMAND
 
 __all__ = ["Decision", "Decisions"]
 

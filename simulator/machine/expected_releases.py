@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
-from simulator.machine.node_accounts import Gathering, Run
+from holdfast.simulator.machine.node_accounts import Gathering, Run
 
 __all__ = ["ExpectedReleases"]
 
@@ -15,7 +15,7 @@ class ExpectedReleases:
     Attributes
     ----------
     entries
-        (time, rank of the job, nodes), ascending (:attr:`policies.port.SystemView.releases`).
+        (time, rank of the job, nodes), ascending (:attr:`holdfast.policies.port.SystemView.releases`).
     """
 
     __slots__ = ("entries",)

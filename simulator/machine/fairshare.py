@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from math import expm1, log
 
-from policies.orders.fairshare import account_name
-from simulator.machine.job_state import JobState
-from simulator.machine.prior_state import PastUsage
-from workloads.ground.units import SECOND, to_seconds
+from holdfast.policies.orders.fairshare import account_name
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.prior_state import PastUsage
+from holdfast.workloads.ground.units import SECOND, to_seconds
 
 __all__ = ["UsageLedger"]
 

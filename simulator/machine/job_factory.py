@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounts import Run
-from simulator.machine.run import JobRun
-from simulator.machine.stochastic import ReservedRun, StochasticJob
-from simulator.options import Options
-from workloads.ground.ticks import list_in_ticks
-from workloads.table.job import MALLEABLE, RIGID, STOCHASTIC, Job
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounts import Run
+from holdfast.simulator.machine.run import JobRun
+from holdfast.simulator.machine.stochastic import ReservedRun, StochasticJob
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.ticks import list_in_ticks
+from holdfast.workloads.table.job import MALLEABLE, RIGID, STOCHASTIC, Job
 
 __all__ = ["baseline_times", "begin_run", "job_state", "job_states"]
 

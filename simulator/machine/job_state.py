@@ -6,8 +6,8 @@ compute time and checkpoints, that of a malleable job node-ticks. Source: Fan et
 
 from __future__ import annotations
 
-from workloads.ground.units import to_ticks
-from workloads.table.job import MALLEABLE, Job, JobType
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import MALLEABLE, Job, JobType
 
 __all__ = ["JobState", "divide"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.machine.job_state import JobState
+from holdfast.simulator.machine.job_state import JobState
 
 __all__ = ["Usage"]
 

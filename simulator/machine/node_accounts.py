@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.cluster import Account, Kind
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.cluster import Account, Kind
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounting import Usage
 
 __all__ = ["Gathering", "Kept", "Lender", "Loan", "Reservation", "Run"]
 

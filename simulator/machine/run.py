@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeGuard
 
-from simulator.machine.job_state import divide
-from simulator.machine.node_accounting import Usage
-from simulator.machine.node_accounts import Run
-from workloads.table.job import MALLEABLE
+from holdfast.simulator.machine.job_state import divide
+from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.node_accounts import Run
+from holdfast.workloads.table.job import MALLEABLE
 
 __all__ = ["JobRun", "Spent", "is_malleable"]
 
@@ -25,7 +25,8 @@ class Spent(NamedTuple):
 
 
 class JobRun(Run):
-    """A run of a job to its end; one class for all types, as for :class:`~simulator.machine.job_state.JobState`.
+    """A run of a job to its end; one class for all types, as for
+    :class:`~holdfast.simulator.machine.job_state.JobState`.
 
     A rigid or on-demand job runs its setup, then (compute, dump) repeatedly, without a dump at the end. A malleable job
     runs its setup in constant time, then work that speeds up linearly with its nodes.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from policies.planning.plan_progress import Course, ReservationRequest
-from simulator.machine.actual_outcomes import (
+from holdfast.policies.planning.plan_progress import Course, ReservationRequest
+from holdfast.simulator.machine.actual_outcomes import (
     CANCELLED,
     COMPLETED,
     EXPIRED,
@@ -19,15 +19,15 @@ from simulator.machine.actual_outcomes import (
     UNSAVED,
     Truth,
 )
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounting import Usage
-from simulator.machine.node_accounts import Run
-from simulator.options import Options
-from workloads.ground.errors import InvariantError
-from workloads.table.job import RIGID, Job
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.node_accounts import Run
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import InvariantError
+from holdfast.workloads.table.job import RIGID, Job
 
 if TYPE_CHECKING:
-    from policies.planning.plan_book import PlanBook, Planned
+    from holdfast.policies.planning.plan_book import PlanBook, Planned
 
 __all__ = ["ReservationRecord", "ReservedRun", "StochasticJob"]
 

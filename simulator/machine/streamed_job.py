@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulator.machine.job_state import JobState
-from workloads.table.job import RIGID, Job
-from workloads.table.jobs import Jobs
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.workloads.table.job import RIGID, Job
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["StreamedJob"]
 
@@ -17,7 +17,7 @@ class StreamedJob(JobState):
     table
         The table.
     row, rank
-        As for :class:`~simulator.machine.job_state.JobState`.
+        As for :class:`~holdfast.simulator.machine.job_state.JobState`.
     job_id, submit, nodes, runtime, walltime
         Values of its row; ticks of the simulated clock.
     """

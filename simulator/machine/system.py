@@ -1,8 +1,8 @@
 """The state of one machine (queue, runs, reservations) and every transition of it.
 
-Policies see it as :class:`policies.port.SystemView`; their actions change it. It has no clock of its own: the engine
-sets ``now``, and the system notifies the engine, through :class:`Timing`, when a run begins or when its end changes.
-Source: docs/model.md, "The six mechanisms" and "Readings that are not parameters".
+Policies see it as :class:`holdfast.policies.port.SystemView`; their actions change it. It has no clock of its own: the
+engine sets ``now``, and the system notifies the engine, through :class:`Timing`, when a run begins or when its end
+changes. Source: docs/model.md, "The six mechanisms" and "Readings that are not parameters".
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Protocol
 
-from policies.order import ORDERS
-from policies.port import Window
-from simulator.machine.cluster import Account, Cluster
-from simulator.machine.decisions import Decisions
-from simulator.machine.event_log import EventLog
-from simulator.machine.expected_releases import ExpectedReleases
-from simulator.machine.fairshare import UsageLedger
-from simulator.machine.job_factory import begin_run
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounting import Usage
-from simulator.machine.node_accounts import Gathering, Kept, Lender, Loan, Reservation, Run
-from simulator.machine.run import JobRun, is_malleable
-from simulator.machine.stochastic import StochasticJob
-from simulator.machine.wait_queue import Queue
-from simulator.options import Options
-from workloads.ground.units import to_ticks
-from workloads.table.job import ON_DEMAND
+from holdfast.policies.order import ORDERS
+from holdfast.policies.port import Window
+from holdfast.simulator.machine.cluster import Account, Cluster
+from holdfast.simulator.machine.decisions import Decisions
+from holdfast.simulator.machine.event_log import EventLog
+from holdfast.simulator.machine.expected_releases import ExpectedReleases
+from holdfast.simulator.machine.fairshare import UsageLedger
+from holdfast.simulator.machine.job_factory import begin_run
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.node_accounts import Gathering, Kept, Lender, Loan, Reservation, Run
+from holdfast.simulator.machine.run import JobRun, is_malleable
+from holdfast.simulator.machine.stochastic import StochasticJob
+from holdfast.simulator.machine.wait_queue import Queue
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import ON_DEMAND
 
 __all__ = ["System", "Timing"]
 

@@ -8,15 +8,15 @@ from math import inf, isfinite
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from policies.list_queue import ListQueue, Sizes
-from policies.order import Order
-from policies.port import SystemView
-from simulator.machine.job_state import JobState
-from workloads.ground.errors import HoldfastError, InputError, InvariantError
+from holdfast.policies.list_queue import ListQueue, Sizes
+from holdfast.policies.order import Order
+from holdfast.policies.port import SystemView
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.workloads.ground.errors import HoldfastError, InputError, InvariantError
 
 if TYPE_CHECKING:
-    from simulator.machine.column_queue import ColumnQueue
-    from simulator.machine.queue_columns import QueueColumns
+    from holdfast.simulator.machine.column_queue import ColumnQueue
+    from holdfast.simulator.machine.queue_columns import QueueColumns
 
 __all__ = ["Queue"]
 
@@ -101,8 +101,8 @@ class Queue:
     def _order_queue(self, view: SystemView) -> ListQueue | ColumnQueue:
         columns, ranking = self._columns, self._ranking
         if columns is not None:
-            from simulator.machine.column_queue import ColumnQueue
-            from simulator.machine.queue_columns import Ranks
+            from holdfast.simulator.machine.column_queue import ColumnQueue
+            from holdfast.simulator.machine.queue_columns import Ranks
 
             least = self.sizes.smallest()
             if self._static or ranking is None:
@@ -193,7 +193,7 @@ class Queue:
 
     def _spread(self) -> None:
         """Switch to columns."""
-        from simulator.machine.queue_columns import QueueColumns
+        from holdfast.simulator.machine.queue_columns import QueueColumns
 
         jobs = self._jobs
         columns = QueueColumns(0 if self._ranking is None else self._ranking.width)

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from simulator.resources.machine_replay import MachineReplay
-from workloads.ground.units import to_ticks
-from workloads.outages.outage import OutageKind
+from holdfast.simulator.resources.machine_replay import MachineReplay
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.outages.outage import OutageKind
 
 __all__ = ["Closed", "Use", "amount_time", "closed_changes", "levels", "resource_uses"]
 

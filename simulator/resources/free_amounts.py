@@ -26,6 +26,6 @@ def change_free(  # type: ignore[no-untyped-def] # compiled
             add_amounts(first, count, sign, at, resources, nodes, amounts, frees)  # type: ignore[no-untyped-call]
 
 
-#: They are called from several places (:func:`workloads.ground.compilation.assembly`).
+#: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
 add_amounts.stands_alone = True  # type: ignore[attr-defined]
 change_free.stands_alone = True  # type: ignore[attr-defined]

@@ -1,16 +1,16 @@
 """Reservations of waiting jobs on named nodes: the earliest time of one, adding it, and keeping all beside a new run.
 
 Loops over whole numbers, which run compiled or as plain Python. Names are those of
-:func:`simulator.resources.resource_loop.replay_resources`. A plan stands in ``plan_node`` and ``plan_amount``, that of
-a reservation from ``plan_first`` on; row ``head + 1`` of ``frees`` is what running jobs leave free at the begin of a
-reservation, and row ``net + head`` of ``nets`` what reservations leave of that.
+:func:`holdfast.simulator.resources.resource_loop.replay_resources`. A plan stands in ``plan_node`` and ``plan_amount``,
+that of a reservation from ``plan_first`` on; row ``head + 1`` of ``frees`` is what running jobs leave free at the begin
+of a reservation, and row ``net + head`` of ``nets`` what reservations leave of that.
 """
 
 from __future__ import annotations
 
-from simulator.resources.free_amounts import add_amounts
-from simulator.resources.node_choice import place
-from simulator.resources.node_windows import STANDING, UNTIL, WINDOW
+from holdfast.simulator.resources.free_amounts import add_amounts
+from holdfast.simulator.resources.node_choice import place
+from holdfast.simulator.resources.node_windows import STANDING, UNTIL, WINDOW
 
 __all__ = ["append_head", "earliest_time", "keep_heads"]
 
@@ -183,7 +183,7 @@ def keep_heads(  # type: ignore[no-untyped-def] # compiled
     return fresh - gone
 
 
-#: Each is compiled once (:func:`workloads.ground.compilation.assembly`).
+#: Each is compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).
 earliest_time.stands_alone = True  # type: ignore[attr-defined]
 append_head.stands_alone = True  # type: ignore[attr-defined]
 keep_heads.stands_alone = True  # type: ignore[attr-defined]

@@ -5,8 +5,8 @@ Loops over whole numbers, which run compiled or as plain Python. Lists of jobs b
 
 from __future__ import annotations
 
-from simulator.resources.loop_state import COMING, LEAVING
-from simulator.resources.wait_causes import end_wait
+from holdfast.simulator.resources.loop_state import COMING, LEAVING
+from holdfast.simulator.resources.wait_causes import end_wait
 
 __all__ = ["cancel_job", "submit_followers"]
 
@@ -50,6 +50,6 @@ def cancel_job(job, now, linked, after, before, gone, causes):  # type: ignore[n
         before[after[job]] = before[job]
 
 
-#: They are compiled once (:func:`workloads.ground.compilation.assembly`).
+#: They are compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).
 submit_followers.stands_alone = True  # type: ignore[attr-defined]
 cancel_job.stands_alone = True  # type: ignore[attr-defined]

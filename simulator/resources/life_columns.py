@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simulator.resources.replay_columns import ReplayColumns
+from holdfast.simulator.resources.replay_columns import ReplayColumns
 
 __all__ = ["NEVER", "LifeColumns", "life_columns"]
 

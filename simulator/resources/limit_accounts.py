@@ -40,7 +40,7 @@ def count_run(option, sign, held, option_first, option_accounts, account_used): 
             account_used[option_accounts[spot] * 5 + kind] += sign * held[kind]
 
 
-#: They are called from several places (:func:`workloads.ground.compilation.assembly`).
+#: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
 stopping_account.stands_alone = True  # type: ignore[attr-defined]
 measure_run.stands_alone = True  # type: ignore[attr-defined]
 count_run.stands_alone = True  # type: ignore[attr-defined]

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from policies.kernels.compiled_or_plain import compiled_loop
-from policies.port import TOLERANCE
-from simulator.resources import resource_loop
-from simulator.resources.life_columns import NEVER, life_columns
-from simulator.resources.loop_state import (
+from holdfast.policies.kernels.compiled_or_plain import compiled_loop
+from holdfast.policies.port import TOLERANCE
+from holdfast.simulator.resources import resource_loop
+from holdfast.simulator.resources.life_columns import NEVER, life_columns
+from holdfast.simulator.resources.loop_state import (
     BLOCKED,
     COMING,
     CROWDED,
@@ -26,13 +26,13 @@ from simulator.resources.loop_state import (
     PAUSED,
     STATES,
 )  # fmt: skip
-from simulator.resources.machine_jobs import JobStart, JobWait
-from simulator.resources.outage_windows import window_columns
-from simulator.resources.pass_order import MovingTimes, sort_at_each_pass
-from simulator.resources.preemptions import PAST_RUN
-from simulator.resources.replay_columns import ReplayColumns
-from simulator.resources.wait_causes import CAUSES, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, WAITED
-from workloads.ground.errors import InvariantError
+from holdfast.simulator.resources.machine_jobs import JobStart, JobWait
+from holdfast.simulator.resources.outage_windows import window_columns
+from holdfast.simulator.resources.pass_order import MovingTimes, sort_at_each_pass
+from holdfast.simulator.resources.preemptions import PAST_RUN
+from holdfast.simulator.resources.replay_columns import ReplayColumns
+from holdfast.simulator.resources.wait_causes import CAUSES, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, WAITED
+from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["LoopOutcome", "job_wait", "natural_places", "run_loop"]
 
@@ -230,7 +230,7 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int, past: i
 
 
 def job_wait(columns: ReplayColumns, order: Sequence[int], noted: list[int]) -> JobWait:
-    """What a job waited for, of the places of :mod:`simulator.resources.wait_causes`; ``order`` numbers the jobs."""
+    """What a job waited for (:mod:`holdfast.simulator.resources.wait_causes`); ``order`` numbers the jobs."""
     limit, nodes, reservation = noted[WAITED : WAITED + 3]
     promised = noted[PROMISED] >= 0
     return JobWait(

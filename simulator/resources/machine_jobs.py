@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workloads.ground.units import to_ticks
-from workloads.machines.machine import Limit
-from workloads.machines.request import ResourceRequest
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.machines.machine import Limit
+from holdfast.workloads.machines.request import ResourceRequest
 
 __all__ = ["JobStart", "JobWait", "MachineJob", "queue_time"]
 
@@ -79,7 +79,7 @@ class JobStart(NamedTuple):
     nodes
         Places of its nodes on the machine.
     taken
-        What it took of each, in the order of :attr:`~workloads.machines.fitted_requests.NodeTable.resources`.
+        What it took of each, in the order of :attr:`~holdfast.workloads.machines.fitted_requests.NodeTable.resources`.
     limit
         The last limit that stopped it; None: none did.
     wait

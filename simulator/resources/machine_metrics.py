@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.resources.closed_capacity import amount_time, closed_changes, resource_uses
-from simulator.resources.machine_replay import MachineReplay
-from workloads.ground.units import SECOND
+from holdfast.simulator.resources.closed_capacity import amount_time, closed_changes, resource_uses
+from holdfast.simulator.resources.machine_replay import MachineReplay
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["partition_rows", "resource_rows"]
 

@@ -10,19 +10,19 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from policies.slurm_backfill import SlurmBackfill
-from simulator.resources.loop_call import run_loop
-from simulator.resources.machine_jobs import JobStart, MachineJob, queue_time
-from simulator.resources.node_choice import PACK, SLURM, SPREAD
-from simulator.resources.outage_windows import NodeWindow
-from simulator.resources.replay_columns import ReplayColumns
-from simulator.resources.resource_loop import ALL
-from simulator.resources.slurm_replay import run_slurm
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.units import to_ticks
-from workloads.machines.fitted_requests import NodeTable, needs_of_jobs
-from workloads.machines.machine import Machine
-from workloads.outages.outage import Outage
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.loop_call import run_loop
+from holdfast.simulator.resources.machine_jobs import JobStart, MachineJob, queue_time
+from holdfast.simulator.resources.node_choice import PACK, SLURM, SPREAD
+from holdfast.simulator.resources.outage_windows import NodeWindow
+from holdfast.simulator.resources.replay_columns import ReplayColumns
+from holdfast.simulator.resources.resource_loop import ALL
+from holdfast.simulator.resources.slurm_replay import run_slurm
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.machines.fitted_requests import NodeTable, needs_of_jobs
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.outages.outage import Outage
 
 __all__ = [
     "BACKFILLING_DEPTHS",

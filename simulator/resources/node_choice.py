@@ -1,14 +1,14 @@
 """Placement of a job on nodes, by the resources that stay free over its walltime beside the jobs with reservations.
 
 A loop over whole numbers, which runs compiled or as plain Python
-(:func:`policies.kernels.compiled_or_plain.compiled_loop`).
+(:func:`holdfast.policies.kernels.compiled_or_plain.compiled_loop`).
 """
 
 from __future__ import annotations
 
-from simulator.resources.free_amounts import add_amounts
-from simulator.resources.node_order import order_by_cores, order_in_runs
-from simulator.resources.node_windows import is_closed
+from holdfast.simulator.resources.free_amounts import add_amounts
+from holdfast.simulator.resources.node_order import order_by_cores, order_in_runs
+from holdfast.simulator.resources.node_windows import is_closed
 
 __all__ = ["PACK", "SLURM", "SPREAD", "place"]
 
@@ -32,7 +32,7 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
 
     What is free at the begin of each reservation beside all that are kept stands in ``nets``, from the row ``net`` on;
     those with ``twins`` begin at the same time as an earlier one. The need is kept off nodes that are closed
-    (:mod:`simulator.resources.node_windows`).
+    (:mod:`holdfast.simulator.resources.node_windows`).
 
     Returns the number of nodes. ``chosen`` gets them, ``chosen_amount`` what the job takes of each.
     """
@@ -207,5 +207,5 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
     return found
 
 
-#: It is called from several places (:func:`workloads.ground.compilation.assembly`).
+#: It is called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
 place.stands_alone = True  # type: ignore[attr-defined]

@@ -131,6 +131,6 @@ def order_in_runs(  # type: ignore[no-untyped-def] # compiled
         got += best_takes
 
 
-#: Each is compiled once (:func:`workloads.ground.compilation.assembly`).
+#: Each is compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).
 order_by_cores.stands_alone = True  # type: ignore[attr-defined]
 order_in_runs.stands_alone = True  # type: ignore[attr-defined]

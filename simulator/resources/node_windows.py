@@ -65,6 +65,6 @@ def is_hit(  # type: ignore[no-untyped-def] # compiled
     return 0
 
 
-#: They are called from several places (:func:`workloads.ground.compilation.assembly`).
+#: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
 is_closed.stands_alone = True  # type: ignore[attr-defined]
 is_hit.stands_alone = True  # type: ignore[attr-defined]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from simulator.resources.machine_jobs import MachineJob
-from simulator.resources.node_windows import ANNOUNCE, BEGIN, END, FAILS, PREEMPTS, WAITS
-from workloads.ground.units import to_ticks
-from workloads.machines.machine import Machine
-from workloads.outages.outage import Outage, OutageKind
-from workloads.outages.places import outage_places
+from holdfast.simulator.resources.machine_jobs import MachineJob
+from holdfast.simulator.resources.node_windows import ANNOUNCE, BEGIN, END, FAILS, PREEMPTS, WAITS
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.outages.places import outage_places
 
 __all__ = ["NodeWindow", "WindowColumns", "node_windows", "window_columns"]
 
@@ -79,7 +79,7 @@ class WindowColumns(NamedTuple):
     Attributes
     ----------
     window
-        The windows, :data:`simulator.resources.node_windows.WINDOW` numbers each.
+        The windows, :data:`holdfast.simulator.resources.node_windows.WINDOW` numbers each.
     node_first, node_window
         The windows of each node, in the order in which they begin.
     event_time, event_window, event_kind

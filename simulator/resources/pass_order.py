@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from simulator.resources.loop_state import ARRIVED, DONE, ENDED, NOW, PAST, PAUSED
-from simulator.resources.preemptions import PAST_RUN
-from simulator.resources.replay_columns import ReplayColumns
+from holdfast.simulator.resources.loop_state import ARRIVED, DONE, ENDED, NOW, PAST, PAUSED
+from holdfast.simulator.resources.preemptions import PAST_RUN
+from holdfast.simulator.resources.replay_columns import ReplayColumns
 
 __all__ = ["MovingTimes", "sort_at_each_pass"]
 

@@ -1,13 +1,13 @@
 """Runs that an outage ends before their time: they lose their work, and the jobs wait again in their former order.
 
 Loops over whole numbers, which run compiled or as plain Python. Names are those of
-:func:`simulator.resources.resource_loop.replay_resources`.
+:func:`holdfast.simulator.resources.resource_loop.replay_resources`.
 """
 
 from __future__ import annotations
 
-from simulator.resources.loop_state import ARRIVED, LEAVING, PAST, RUNS
-from simulator.resources.wait_causes import CAUSES
+from holdfast.simulator.resources.loop_state import ARRIVED, LEAVING, PAST, RUNS
+from holdfast.simulator.resources.wait_causes import CAUSES
 
 __all__ = ["PAST_RUN", "enqueue", "expect_cancellation", "keep_past_run", "remove_run"]
 
@@ -75,7 +75,7 @@ def expect_cancellation(job, cancels, leaving, state):  # type: ignore[no-untype
     state[LEAVING] += 1
 
 
-#: They are called from several places, or once (:func:`workloads.ground.compilation.assembly`).
+#: They are called from several places, or once (:func:`holdfast.workloads.ground.compilation.assembly`).
 enqueue.stands_alone = True  # type: ignore[attr-defined]
 remove_run.stands_alone = True  # type: ignore[attr-defined]
 keep_past_run.stands_alone = True  # type: ignore[attr-defined]

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from policies.order import Order
-from simulator.machine.fairshare import UsageLedger
-from workloads.ground.errors import InputError
-from workloads.table.job import RIGID, JobType
+from holdfast.policies.order import Order
+from holdfast.simulator.machine.fairshare import UsageLedger
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job import RIGID, JobType
 
 __all__ = ["MachineQueue", "WaitingRequest"]
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingRequest:
-    """A rigid job as queue orders see it (:class:`policies.port.WaitingJob`).
+    """A rigid job as queue orders see it (:class:`holdfast.policies.port.WaitingJob`).
 
     Attributes
     ----------

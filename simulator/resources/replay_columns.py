@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.order import ORDERS
-from simulator.resources.machine_jobs import MachineJob, queue_time
-from simulator.resources.outage_windows import node_windows
-from simulator.resources.queue_keys import MachineQueue, WaitingRequest
-from workloads.ground.errors import InputError
-from workloads.ground.units import to_ticks
-from workloads.machines.fitted_requests import Need, NodeTable
-from workloads.machines.machine import Limit
-from workloads.outages.outage import Outage, OutageKind
+from holdfast.policies.order import ORDERS
+from holdfast.simulator.resources.machine_jobs import MachineJob, queue_time
+from holdfast.simulator.resources.outage_windows import node_windows
+from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.machines.fitted_requests import Need, NodeTable
+from holdfast.workloads.machines.machine import Limit
+from holdfast.workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["ReplayColumns"]
 

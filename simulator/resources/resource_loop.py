@@ -1,15 +1,15 @@
 """Replay of rigid jobs on named nodes with resource vectors, as one loop over integers.
 
 The rules are those of docs/reference/machines.md. There is one plain source, which is compiled for long replays
-(:func:`policies.kernels.compiled_or_plain.compiled_loop`). Jobs are numbered in the order of their arrivals.
+(:func:`holdfast.policies.kernels.compiled_or_plain.compiled_loop`). Jobs are numbered in the order of their arrivals.
 """
 
 from __future__ import annotations
 
-from simulator.resources.free_amounts import add_amounts
-from simulator.resources.job_lives import cancel_job, submit_followers
-from simulator.resources.limit_accounts import count_run, measure_run
-from simulator.resources.loop_state import (
+from holdfast.simulator.resources.free_amounts import add_amounts
+from holdfast.simulator.resources.job_lives import cancel_job, submit_followers
+from holdfast.simulator.resources.limit_accounts import count_run, measure_run
+from holdfast.simulator.resources.loop_state import (
     CHANGED,
     COMING,
     CROWDED,
@@ -26,18 +26,19 @@ from simulator.resources.loop_state import (
     RUNS,
     VERSION,
 )
-from simulator.resources.node_windows import BEGIN, END, STANDING, WINDOW, is_hit
-from simulator.resources.preemptions import enqueue, expect_cancellation, keep_past_run, remove_run
-from simulator.resources.run_lists import remove_last_run
-from simulator.resources.scheduling_pass import schedule
-from simulator.resources.stranded_amounts import measure_stranded
-from simulator.resources.wait_causes import CAUSES, OTHER, PROMISED
+from holdfast.simulator.resources.node_windows import BEGIN, END, STANDING, WINDOW, is_hit
+from holdfast.simulator.resources.preemptions import enqueue, expect_cancellation, keep_past_run, remove_run
+from holdfast.simulator.resources.run_lists import remove_last_run
+from holdfast.simulator.resources.scheduling_pass import schedule
+from holdfast.simulator.resources.stranded_amounts import measure_stranded
+from holdfast.simulator.resources.wait_causes import CAUSES, OTHER, PROMISED
 
 __all__ = ["ALL", "KINDS", "replay_resources"]
 
 #: As many reservations as there are waiting jobs.
 ALL = 1 << 40
-#: What the arguments of :func:`replay_resources` are (:func:`policies.kernels.compiled_or_plain.compiled_loop`).
+#: What the arguments of :func:`replay_resources` are
+#: (:func:`holdfast.policies.kernels.compiled_or_plain.compiled_loop`).
 KINDS = 14 * "n" + 87 * "a"
 
 
@@ -71,16 +72,16 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
     ``thinks`` after the end of the other (-1: not before that end and ``submits``), not before ``begins``, and is
     cancelled ``patiences`` after its submit (-1: never).
 
-    ``windows`` close nodes (:mod:`simulator.resources.node_windows`); what happens to them are ``events``, in order of
-    time. A need with ``admits`` for an advance reservation, one of ``tickets``, is not kept off its nodes. Runs that a
-    window ends are kept in ``past``, with room for ``most_past``; their jobs wait again and start anew.
+    ``windows`` close nodes (:mod:`holdfast.simulator.resources.node_windows`); what happens to them are ``events``, in
+    order of time. A need with ``admits`` for an advance reservation, one of ``tickets``, is not kept off its nodes.
+    Runs that a window ends are kept in ``past``, with room for ``most_past``; their jobs wait again and start anew.
 
     Results: ``starts``; ``option_of``; the nodes of a job from ``taken_first`` on, ``taken_count`` of them, in
     ``taken_node`` and ``taken_amount``; ``stopped``, the account that last stopped a job (-1: none);
-    ``causes``, what it waited for (:mod:`simulator.resources.wait_causes`). ``instants`` are
+    ``causes``, what it waited for (:mod:`holdfast.simulator.resources.wait_causes`). ``instants`` are
     the times of passes, and ``stranded`` the amounts that were stranded from each on; ``arrived``, the jobs that came,
     in that order; ``gone``, when a job was cancelled before its start (-1: it was not). ``state`` gets how it
-    ended, and the numbers of :mod:`simulator.resources.loop_state`.
+    ended, and the numbers of :mod:`holdfast.simulator.resources.loop_state`.
 
     With ``pauses`` it returns before each pass: the list of waiting jobs in ``after`` and ``before`` (whose head is
     ``count``) may then be sorted, and the next call with the same arguments goes on, after ``state[ENDED]`` was set
@@ -242,5 +243,5 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
     state[ENDED] = DONE
 
 
-#: Twenty seconds, which only long replays are worth (:func:`workloads.ground.object_code.object_code`).
+#: Twenty seconds, which only long replays are worth (:func:`holdfast.workloads.ground.object_code.object_code`).
 replay_resources.slow_to_compile = True  # type: ignore[attr-defined]

@@ -5,13 +5,24 @@ A loop over whole numbers, which runs compiled or as plain Python. The rules are
 
 from __future__ import annotations
 
-from simulator.resources.free_amounts import add_amounts, change_free
-from simulator.resources.head_plan import append_head, earliest_time, keep_heads
-from simulator.resources.limit_accounts import count_run, measure_run, stopping_account
-from simulator.resources.loop_state import BLOCKED, CHANGED, ENTRIES, FULL, HEADS, NOW, RELEASED, RUNS, STUCK, VERSION
-from simulator.resources.node_choice import place
-from simulator.resources.run_lists import insert_run
-from simulator.resources.wait_causes import LIMIT, NODES, RESERVATION, end_wait, note_promise, note_wait
+from holdfast.simulator.resources.free_amounts import add_amounts, change_free
+from holdfast.simulator.resources.head_plan import append_head, earliest_time, keep_heads
+from holdfast.simulator.resources.limit_accounts import count_run, measure_run, stopping_account
+from holdfast.simulator.resources.loop_state import (
+    BLOCKED,
+    CHANGED,
+    ENTRIES,
+    FULL,
+    HEADS,
+    NOW,
+    RELEASED,
+    RUNS,
+    STUCK,
+    VERSION,
+)
+from holdfast.simulator.resources.node_choice import place
+from holdfast.simulator.resources.run_lists import insert_run
+from holdfast.simulator.resources.wait_causes import LIMIT, NODES, RESERVATION, end_wait, note_promise, note_wait
 
 __all__ = ["schedule"]
 
@@ -32,8 +43,8 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
 ):  # fmt: skip
     """Start the waiting jobs that can start, in order.
 
-    Arguments are those of :func:`simulator.resources.resource_loop.replay_resources`; ``top`` is the head of the list
-    of waiting jobs. Returns 0, or how the replay ends (:mod:`simulator.resources.loop_state`).
+    Arguments are those of :func:`holdfast.simulator.resources.resource_loop.replay_resources`; ``top`` is the head of
+    the list of waiting jobs. Returns 0, or how the replay ends (:mod:`holdfast.simulator.resources.loop_state`).
     """
     one = 0 * top + 1
     nought = one - 1
@@ -265,5 +276,5 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
     return nought
 
 
-#: It is compiled once (:func:`workloads.ground.compilation.assembly`).
+#: It is compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).
 schedule.stands_alone = True  # type: ignore[attr-defined]

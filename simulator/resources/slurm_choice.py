@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from workloads.machines.fitted_requests import Need
+from holdfast.workloads.machines.fitted_requests import Need
 
 __all__ = ["Room", "choose_nodes", "room_on", "share_job", "suffices", "usual_nodes"]
 

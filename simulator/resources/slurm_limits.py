@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.resources.replay_columns import ReplayColumns
-from simulator.resources.slurm_nodes import PlannedRun
-from simulator.resources.slurm_plan import Request
-from workloads.machines.fitted_requests import Need
+from holdfast.simulator.resources.replay_columns import ReplayColumns
+from holdfast.simulator.resources.slurm_nodes import PlannedRun
+from holdfast.simulator.resources.slurm_plan import Request
+from holdfast.workloads.machines.fitted_requests import Need
 
 __all__ = ["RunningAmounts"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from simulator.resources.slurm_choice import Room, room_on
-from workloads.machines.fitted_requests import Need
+from holdfast.simulator.resources.slurm_choice import Room, room_on
+from holdfast.workloads.machines.fitted_requests import Need
 
 __all__ = ["NodeState", "PlannedRun", "node_set"]
 

@@ -1,8 +1,8 @@
 """One scheduling pass as Slurm makes it on a machine whose nodes have resources: the main scheduler, then backfill.
 
-The rule is that of :class:`policies.slurm_backfill.SlurmBackfill`; here nodes are shared, and jobs have needs. Plans
-reserve whole nodes: two waiting jobs never have the same node at the same time, even where there is room for both.
-Sources: ``_attempt_backfill`` of sched/backfill and ``_will_run_test`` of select/cons_tres, Slurm 22.05.
+The rule is that of :class:`holdfast.policies.slurm_backfill.SlurmBackfill`; here nodes are shared, and jobs have needs.
+Plans reserve whole nodes: two waiting jobs never have the same node at the same time, even where there is room for
+both. Sources: ``_attempt_backfill`` of sched/backfill and ``_will_run_test`` of select/cons_tres, Slurm 22.05.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from bisect import insort
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from policies.node_space import NodeSpace, Taken
-from policies.slurm_backfill import SlurmBackfill
-from simulator.resources.slurm_choice import choose_nodes, room_on, share_job, suffices, usual_nodes
-from simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
-from workloads.ground.units import SECOND
-from workloads.machines.fitted_requests import Need
+from holdfast.policies.node_space import NodeSpace, Taken
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.slurm_choice import choose_nodes, room_on, share_job, suffices, usual_nodes
+from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.machines.fitted_requests import Need
 
 __all__ = ["Limits", "Request", "SlurmPass"]
 

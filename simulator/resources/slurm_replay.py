@@ -11,15 +11,15 @@ from typing import cast
 
 import numpy as np
 
-from policies.slurm_backfill import SlurmBackfill
-from simulator.resources.loop_call import LoopOutcome, job_wait, natural_places
-from simulator.resources.machine_jobs import JobStart
-from simulator.resources.replay_columns import ReplayColumns
-from simulator.resources.slurm_choice import suffices
-from simulator.resources.slurm_limits import RunningAmounts
-from simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
-from simulator.resources.slurm_plan import Request, SlurmPass
-from simulator.resources.wait_causes import (
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.loop_call import LoopOutcome, job_wait, natural_places
+from holdfast.simulator.resources.machine_jobs import JobStart
+from holdfast.simulator.resources.replay_columns import ReplayColumns
+from holdfast.simulator.resources.slurm_choice import suffices
+from holdfast.simulator.resources.slurm_limits import RunningAmounts
+from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
+from holdfast.simulator.resources.slurm_plan import Request, SlurmPass
+from holdfast.simulator.resources.wait_causes import (
     CAUSES,
     LIMIT,
     NODES,
@@ -31,7 +31,7 @@ from simulator.resources.wait_causes import (
     note_promise,
     note_wait,
 )
-from workloads.machines.fitted_requests import Need
+from holdfast.workloads.machines.fitted_requests import Need
 
 __all__ = ["run_slurm"]
 

@@ -1,14 +1,14 @@
 """Free amounts that are of no use to the first waiting job that could not be placed, though in all they would suffice.
 
 A loop over whole numbers, which runs compiled or as plain Python. Names are those of
-:func:`simulator.resources.resource_loop.replay_resources`.
+:func:`holdfast.simulator.resources.resource_loop.replay_resources`.
 """
 
 from __future__ import annotations
 
-from simulator.resources.limit_accounts import stopping_account
-from simulator.resources.node_choice import place
-from simulator.resources.node_windows import is_closed
+from holdfast.simulator.resources.limit_accounts import stopping_account
+from holdfast.simulator.resources.node_choice import place
+from holdfast.simulator.resources.node_windows import is_closed
 
 __all__ = ["measure_stranded"]
 
@@ -98,5 +98,5 @@ def measure_stranded(  # type: ignore[no-untyped-def] # compiled: types are numb
         job = after[job]
 
 
-#: It is compiled once (:func:`workloads.ground.compilation.assembly`).
+#: It is compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).
 measure_stranded.stands_alone = True  # type: ignore[attr-defined]

@@ -54,7 +54,7 @@ def end_wait(job, now, causes):  # type: ignore[no-untyped-def] # compiled
             causes[job * CAUSES + LIMITED_UNTIL] = now
 
 
-#: They are called from several places (:func:`workloads.ground.compilation.assembly`).
+#: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
 note_wait.stands_alone = True  # type: ignore[attr-defined]
 note_promise.stands_alone = True  # type: ignore[attr-defined]
 end_wait.stands_alone = True  # type: ignore[attr-defined]

@@ -1,8 +1,9 @@
 """The catalogue of metrics: all groups, and each metric by the name of its column.
 
-A metric of a simulation is declared with its function, in :mod:`~simulator.results.job_metrics`,
-:mod:`~simulator.results.metrics` or :mod:`~simulator.results.reservations`. Metrics that sweeps and loops measure about
-their runs are declared here, because figures read them from tables and do not import what has measured them.
+A metric of a simulation is declared with its function, in :mod:`~holdfast.simulator.results.job_metrics`,
+:mod:`~holdfast.simulator.results.metrics` or :mod:`~holdfast.simulator.results.reservations`. Metrics that sweeps and
+loops measure about their runs are declared here, because figures read them from tables and do not import what has
+measured them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from simulator.results.job_metrics import JOB_METRICS
-from simulator.results.metric_groups import (
+from holdfast.simulator.results.job_metrics import JOB_METRICS
+from holdfast.simulator.results.metric_groups import (
     ALL_JOBS,
     COST,
     FAN,
@@ -26,9 +27,9 @@ from simulator.results.metric_groups import (
     SHARE,
     Group,
 )
-from simulator.results.metrics import CANCELLATION_METRICS, OUTAGE_METRICS, SUMMARY_METRICS
-from simulator.results.reservations import STOCHASTIC_METRICS
-from workloads.ground.columns import Better, Metric
+from holdfast.simulator.results.metrics import CANCELLATION_METRICS, OUTAGE_METRICS, SUMMARY_METRICS
+from holdfast.simulator.results.reservations import STOCHASTIC_METRICS
+from holdfast.workloads.ground.columns import Better, Metric
 
 __all__ = [
     "CATALOGUE",

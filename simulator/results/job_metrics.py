@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from simulator.results.metric_groups import (
+from holdfast.simulator.results.metric_groups import (
     ALL_JOBS,
     FAN,
     HOUR,
@@ -22,9 +22,9 @@ from simulator.results.metric_groups import (
     preemption_metric,
     turnaround_metric,
 )
-from simulator.results.order_statistics import Ranked
-from simulator.results.records import Records
-from workloads.ground.columns import Metric
+from holdfast.simulator.results.order_statistics import Ranked
+from holdfast.simulator.results.records import Records
+from holdfast.workloads.ground.columns import Metric
 
 __all__ = ["JOB_METRICS", "NO_JOBS", "JobArrays", "mean", "share"]
 

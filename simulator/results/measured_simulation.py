@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.results.integrals import integral
-from simulator.results.job_metrics import NO_JOBS, JobArrays
-from simulator.results.order_statistics import Ranked
-from simulator.results.recording import Recording
-from simulator.results.records import Records, whole_column
-from simulator.results.schema import instant_ticks
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import COSTS, LARGEST_TIME, SECOND, to_ticks
-from workloads.table.job import JobType
+from holdfast.simulator.results.integrals import integral
+from holdfast.simulator.results.job_metrics import NO_JOBS, JobArrays
+from holdfast.simulator.results.order_statistics import Ranked
+from holdfast.simulator.results.recording import Recording
+from holdfast.simulator.results.records import Records, whole_column
+from holdfast.simulator.results.schema import instant_ticks
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.units import COSTS, LARGEST_TIME, SECOND, to_ticks
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["MachineUse", "MeasuredSimulation", "MeasuredWindow"]
 

@@ -1,8 +1,8 @@
 """Declaration of metrics: groups, common units, and the evaluation of a group.
 
-A metric is one :class:`~workloads.ground.columns.Metric` with its function. To add one, put it into the tuple of its
-group, in :mod:`~simulator.results.job_metrics`, :mod:`~simulator.results.metrics` or
-:mod:`~simulator.results.reservations`: the tables, the catalogue and the reference page take it from there.
+A metric is one :class:`~holdfast.workloads.ground.columns.Metric` with its function. To add one, put it into the tuple
+of its group, in :mod:`~holdfast.simulator.results.job_metrics`, :mod:`~holdfast.simulator.results.metrics` or
+:mod:`~holdfast.simulator.results.reservations`: the tables, the catalogue and the reference page take it from there.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
-from workloads.ground.columns import Better, Metric
-from workloads.ground.units import SECOND
+from holdfast.workloads.ground.columns import Better, Metric
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = [
     "ALL_JOBS",

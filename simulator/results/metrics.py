@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from simulator.results.job_metrics import JOB_METRICS, share
-from simulator.results.measured_simulation import MeasuredSimulation, MeasuredWindow
-from simulator.results.metric_groups import (
+from holdfast.simulator.results.job_metrics import JOB_METRICS, share
+from holdfast.simulator.results.measured_simulation import MeasuredSimulation, MeasuredWindow
+from holdfast.simulator.results.metric_groups import (
     ALL_JOBS,
     FAN,
     HOUR,
@@ -30,12 +30,12 @@ from simulator.results.metric_groups import (
     preemption_metric,
     turnaround_metric,
 )
-from simulator.results.overtaking import starvation_count
-from simulator.results.recording import NO_METRICS, Recording
-from simulator.results.reservations import STOCHASTIC_METRICS, StochasticJobs
-from workloads.ground.columns import Metric
-from workloads.ground.errors import InputError
-from workloads.table.job import JobType
+from holdfast.simulator.results.overtaking import starvation_count
+from holdfast.simulator.results.recording import NO_METRICS, Recording
+from holdfast.simulator.results.reservations import STOCHASTIC_METRICS, StochasticJobs
+from holdfast.workloads.ground.columns import Metric
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job import JobType
 
 __all__ = [
     "CANCELLATION_METRICS",
@@ -69,7 +69,7 @@ def _over_type(kind: JobType, name: str) -> _Measure:
 
 
 #: Metrics of every simulation, in the order of the columns; functions of a
-#: :class:`~simulator.results.measured_simulation.MeasuredSimulation`.
+#: :class:`~holdfast.simulator.results.measured_simulation.MeasuredSimulation`.
 SUMMARY_METRICS = (
     _over_all_jobs("jobs"),
     _over_all_jobs("turnaround_h"),
@@ -148,7 +148,7 @@ def summarize(
     Parameters
     ----------
     result
-        Result of :func:`simulator.simulation.simulate`.
+        Result of :func:`holdfast.simulator.simulation.simulate`.
     instant_tolerance
         How late an on-demand job may start and still count as started instantly [s]; None: the warning of the run.
     window
@@ -159,7 +159,7 @@ def summarize(
     dict
         ``mechanism`` and the values of :data:`SUMMARY_METRICS`; of a simulation with outages also those of
         :data:`OUTAGE_METRICS`, with stochastic jobs those of
-        :data:`~simulator.results.reservations.STOCHASTIC_METRICS`, and with cancellations those of
+        :data:`~holdfast.simulator.results.reservations.STOCHASTIC_METRICS`, and with cancellations those of
         :data:`CANCELLATION_METRICS`. A mean or ratio over no jobs is NaN.
 
     Raises
@@ -179,7 +179,8 @@ def summaries(
 
 
 def summarize_types(result: Recording, *, window: MeasuredWindow | None = None) -> list[dict[str, Any]]:
-    """A row for all jobs and one for each type, with the values of :data:`~simulator.results.job_metrics.JOB_METRICS`.
+    """A row for all jobs and one for each type, with the values of
+    :data:`~holdfast.simulator.results.job_metrics.JOB_METRICS`.
 
     Stochastic jobs have a row where there are any.
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.results.records import Records
-from workloads.ground.units import SECOND
+from holdfast.simulator.results.records import Records
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["STARVED_AFTER", "overtaken_for", "starvation_count"]
 

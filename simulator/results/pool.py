@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.results.records import ABSENT, Accounting, Records
-from workloads.ground.units import SECOND
+from holdfast.simulator.results.records import ABSENT, Accounting, Records
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["Pool", "pool_rows"]
 
@@ -36,7 +36,8 @@ class Pool(NamedTuple):
 
 
 def pool_rows(records: Records, pools: Mapping[str, Pool]) -> list[dict[str, Any]]:
-    """A row for each partition in which a job ran, as of :func:`~simulator.resources.machine_metrics.partition_rows`.
+    """A row for each partition in which a job ran, as of
+    :func:`~holdfast.simulator.resources.machine_metrics.partition_rows`.
 
     Parameters
     ----------

@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from policies.mechanism import BASELINE
-from policies.order import ORDERS, Order
-from simulator.machine.decisions import Decision
-from simulator.machine.event_log import Entry
-from simulator.machine.prior_state import PriorState
-from simulator.machine.stochastic import ReservationRecord
-from simulator.options import Options
-from simulator.results.pool import Pool
-from simulator.results.records import ABSENT, Accounting, JobRecord, Records, Samples, StochasticRecord
-from workloads.ground.errors import InputError
-from workloads.ground.ticks import in_ticks
-from workloads.ground.trust import admit, trust
-from workloads.ground.units import to_ticks
-from workloads.outages.outage import Outage
-from workloads.table.job import Job, JobType
-from workloads.table.jobs import Jobs
+from holdfast.policies.mechanism import BASELINE
+from holdfast.policies.order import ORDERS, Order
+from holdfast.simulator.machine.decisions import Decision
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.machine.prior_state import PriorState
+from holdfast.simulator.machine.stochastic import ReservationRecord
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.pool import Pool
+from holdfast.simulator.results.records import ABSENT, Accounting, JobRecord, Records, Samples, StochasticRecord
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.ground.trust import admit, trust
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.outages.outage import Outage
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.jobs import Jobs
 
 if TYPE_CHECKING:
-    from simulator.resources.machine_replay import MachineReplay
+    from holdfast.simulator.resources.machine_replay import MachineReplay
 
 __all__ = [
     "NO_METRICS",

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.machine.event_log import Sample
-from simulator.machine.stochastic import ReservationRecord
-from workloads.ground.errors import InputError
-from workloads.ground.row_views import ColumnRows
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.simulator.machine.event_log import Sample
+from holdfast.simulator.machine.stochastic import ReservationRecord
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.row_views import ColumnRows
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
-    from policies.planning.plan_book import Planned
+    from holdfast.policies.planning.plan_book import Planned
 
 __all__ = [
     "ABSENT",

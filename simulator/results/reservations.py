@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from policies.mechanism import BASELINE
-from simulator.machine.actual_outcomes import CANCELLED, COMPLETED, OVER_MEMORY, PREEMPTED, SAVED
-from simulator.machine.stochastic import ReservationRecord
-from simulator.results.metric_groups import (
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.machine.actual_outcomes import CANCELLED, COMPLETED, OVER_MEMORY, PREEMPTED, SAVED
+from holdfast.simulator.machine.stochastic import ReservationRecord
+from holdfast.simulator.results.metric_groups import (
     COST,
     HOUR,
     LESS,
@@ -27,11 +27,11 @@ from simulator.results.metric_groups import (
     preemption_metric,
     turnaround_metric,
 )
-from simulator.results.recording import Recording
-from simulator.results.records import JobRecord, StochasticRecord
-from workloads.ground.columns import Metric
-from workloads.ground.units import SECOND, to_ticks
-from workloads.table.job import JobType
+from holdfast.simulator.results.recording import Recording
+from holdfast.simulator.results.records import JobRecord, StochasticRecord
+from holdfast.workloads.ground.columns import Metric
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.table.job import JobType
 
 __all__ = [
     "JOB_COLUMNS",

@@ -8,10 +8,10 @@ from functools import cached_property
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from simulator.results.measured_simulation import MeasuredWindow
-from simulator.results.metrics import summarize
-from simulator.results.recording import Recording
-from simulator.results.schema import EVENTS, RESERVATIONS, RUNS, STUDIED_JOBS, jobs_schema, timeline_schema
+from holdfast.simulator.results.measured_simulation import MeasuredWindow
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.results.recording import Recording
+from holdfast.simulator.results.schema import EVENTS, RESERVATIONS, RUNS, STUDIED_JOBS, jobs_schema, timeline_schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Result"]
 
 #: Module that draws results. It is above this package, which works without it, and is imported when it is needed.
-_BACKEND = "experiments.figures.recording.notebook"
+_BACKEND = "holdfast.experiments.figures.recording.notebook"
 #: Names that ``dir()`` of a result lists.
 _PUBLIC = (
     *("accounting", "events", "jobs", "mechanism", "name", "nodes", "options", "plot", "reservations", "runs"),
@@ -32,8 +32,8 @@ _PUBLIC = (
 class Result(Recording):
     """Result of a simulation: its tables, its metrics and its pictures.
 
-    ``dir()`` lists what users need. The other fields of a :class:`~simulator.results.recording.Recording` are for the
-    modules of Holdfast, and may change between releases.
+    ``dir()`` lists what users need. The other fields of a :class:`~holdfast.simulator.results.recording.Recording` are
+    for the modules of Holdfast, and may change between releases.
     """
 
     def __dir__(self) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from simulator.machine.event_log import Entry
-from simulator.results.recording import Recording, require_events
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.results.recording import Recording, require_events
 
 __all__ = ["LoggedRun", "runs", "runs_by_job"]
 

@@ -1,7 +1,7 @@
 """Schemas of the result tables: each column is declared once.
 
 CSV files, Parquet tables and DataFrames are written by these definitions, and directories are read back by them. The
-tables of metrics are in :mod:`simulator.results.metrics` and :mod:`simulator.results.reservations`.
+tables of metrics are in :mod:`holdfast.simulator.results.metrics` and :mod:`holdfast.simulator.results.reservations`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from simulator.results.recording import Recording, all_reservations, down_at_samples, has_down_nodes, requested_walltime
-from simulator.results.records import ABSENT, SLOWDOWN_BOUND, STATUSES, TYPES, Records, Samples, whole_column
-from simulator.results.run_table import runs
-from workloads.ground.errors import ParameterError, format_value
-from workloads.ground.fields import number, whole
-from workloads.ground.ticks import in_ticks
-from workloads.ground.units import COSTS, LARGEST_TIME, SECOND, format_seconds, to_ticks
-from workloads.table.job import JobType
+from holdfast.simulator.results.recording import (
+    Recording,
+    all_reservations,
+    down_at_samples,
+    has_down_nodes,
+    requested_walltime,
+)
+from holdfast.simulator.results.records import ABSENT, SLOWDOWN_BOUND, STATUSES, TYPES, Records, Samples, whole_column
+from holdfast.simulator.results.run_table import runs
+from holdfast.workloads.ground.errors import ParameterError, format_value
+from holdfast.workloads.ground.fields import number, whole
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.ground.units import COSTS, LARGEST_TIME, SECOND, format_seconds, to_ticks
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,8 +100,8 @@ class Field(NamedTuple):
         Returns
         -------
         numpy.ndarray or list
-            Integers and ticks as from :func:`~simulator.results.records.whole_column`; texts and numbers as a list,
-            with None.
+            Integers and ticks as from :func:`~holdfast.simulator.results.records.whole_column`; texts and numbers as a
+            list, with None.
         """
         source: Any = self.source
         if callable(source):
@@ -395,7 +401,7 @@ STUDIED_JOBS = JOBS.extend(
     "lost_node_seconds",
 )
 
-#: One row per run, made from a :class:`~simulator.results.run_table.LoggedRun`.
+#: One row per run, made from a :class:`~holdfast.simulator.results.run_table.LoggedRun`.
 RUNS = Schema(
     (
         Field("job_id", "whole", "", "job_id"),

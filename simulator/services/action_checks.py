@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start, WaitingJob
-from simulator.machine.node_accounts import Reservation
-from workloads.ground.errors import InvariantError
-from workloads.table.job import MALLEABLE, ON_DEMAND
+from holdfast.policies.port import Expand, Expect, Hold, Preempt, Shrink, Start, WaitingJob
+from holdfast.simulator.machine.node_accounts import Reservation
+from holdfast.workloads.ground.errors import InvariantError
+from holdfast.workloads.table.job import MALLEABLE, ON_DEMAND
 
 __all__ = [
     "answer_error",

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounts import Run
-from simulator.machine.system import System
-from simulator.services.ondemand import OnDemandService
-from workloads.ground.units import to_ticks
-from workloads.table.job import JobType
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounts import Run
+from holdfast.simulator.machine.system import System
+from holdfast.simulator.services.ondemand import OnDemandService
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["Reminders", "Withdrawals"]
 

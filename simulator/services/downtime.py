@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from heapq import merge
 from operator import attrgetter
 
-from simulator.machine.cluster import Account, Kind
-from simulator.machine.node_accounts import Lender
-from workloads.ground.units import SECOND, to_ticks
-from workloads.outages.failures import FailureRate
-from workloads.outages.outage import Outage, OutageKind
+from holdfast.simulator.machine.cluster import Account, Kind
+from holdfast.simulator.machine.node_accounts import Lender
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["Booking", "Closure", "Closures"]
 

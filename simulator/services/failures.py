@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
-from simulator.machine.cluster import Account, Kind
-from simulator.machine.node_accounts import Gathering, Lender, Run
-from simulator.machine.run import is_malleable
-from simulator.machine.system import System
-from simulator.services.downtime import Booking, Closure
-from workloads.ground.errors import InvariantError
-from workloads.table.job import JobType
+from holdfast.simulator.machine.cluster import Account, Kind
+from holdfast.simulator.machine.node_accounts import Gathering, Lender, Run
+from holdfast.simulator.machine.run import is_malleable
+from holdfast.simulator.machine.system import System
+from holdfast.simulator.services.downtime import Booking, Closure
+from holdfast.workloads.ground.errors import InvariantError
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["open_gatherings", "strike"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from policies.backfilling import Backfilling
-from policies.expansion import EXPANSIONS
-from simulator.machine.run import is_malleable
-from simulator.machine.system import System
-from simulator.services.action_checks import answer_error, check_list, growth_problem
+from holdfast.policies.backfilling import Backfilling
+from holdfast.policies.expansion import EXPANSIONS
+from holdfast.simulator.machine.run import is_malleable
+from holdfast.simulator.machine.system import System
+from holdfast.simulator.services.action_checks import answer_error, check_list, growth_problem
 
 __all__ = ["Growth"]
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from policies.arrival import ArrivalStrategy
-from policies.mechanism import Mechanism
-from policies.node_return import Keep, give_back
-from policies.port import Expand, Expect, Hold, Preempt, Shrink
-from simulator.machine.cluster import Account, Kind
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounts import Gathering, Loan, Reservation, Run
-from simulator.machine.run import is_malleable
-from simulator.machine.system import System
-from simulator.options import Options
-from simulator.services.action_checks import answer_error, check_list, hold_problem, plan_problem, room_problem
-from simulator.services.resumption import keep
-from workloads.ground.errors import InvariantError
+from holdfast.policies.arrival import ArrivalStrategy
+from holdfast.policies.mechanism import Mechanism
+from holdfast.policies.node_return import Keep, give_back
+from holdfast.policies.port import Expand, Expect, Hold, Preempt, Shrink
+from holdfast.simulator.machine.cluster import Account, Kind
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounts import Gathering, Loan, Reservation, Run
+from holdfast.simulator.machine.run import is_malleable
+from holdfast.simulator.machine.system import System
+from holdfast.simulator.options import Options
+from holdfast.simulator.services.action_checks import answer_error, check_list, hold_problem, plan_problem, room_problem
+from holdfast.simulator.services.resumption import keep
+from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["OnDemandService", "Timers"]
 

@@ -2,21 +2,21 @@
 
 A window takes free nodes, then idle reserved ones (latest notice first), then preempts running jobs or waits for the
 nodes that they give up. Nodes that it still lacks are taken from those that become free while it lasts. The nodes of a
-failure are chosen by :mod:`simulator.services.failures`.
+failure are chosen by :mod:`holdfast.simulator.services.failures`.
 """
 
 from __future__ import annotations
 
 from bisect import insort
 
-from policies.port import TOLERANCE, Window
-from simulator.machine.cluster import Account, Kind
-from simulator.machine.node_accounts import Gathering, Run
-from simulator.machine.system import System
-from simulator.services.downtime import Booking, Closure, Closures
-from simulator.services.failures import open_gatherings, strike
-from simulator.services.ondemand import OnDemandService
-from workloads.table.job import JobType
+from holdfast.policies.port import TOLERANCE, Window
+from holdfast.simulator.machine.cluster import Account, Kind
+from holdfast.simulator.machine.node_accounts import Gathering, Run
+from holdfast.simulator.machine.system import System
+from holdfast.simulator.services.downtime import Booking, Closure, Closures
+from holdfast.simulator.services.failures import open_gatherings, strike
+from holdfast.simulator.services.ondemand import OnDemandService
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["OutageService"]
 

@@ -6,11 +6,11 @@ Source: Fan et al., IPDPS 2022, sections III-B.3 and V-A (observation 2); docs/m
 
 from __future__ import annotations
 
-from policies.node_limits import largest_admitted_size
-from simulator.machine.cluster import Account
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounts import Kept
-from simulator.machine.system import System
+from holdfast.policies.node_limits import largest_admitted_size
+from holdfast.simulator.machine.cluster import Account
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounts import Kept
+from holdfast.simulator.machine.system import System
 
 __all__ = ["keep", "resume"]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounting import Usage
-from simulator.machine.run import JobRun
-from simulator.machine.stochastic import StochasticJob
-from simulator.machine.system import System
-from workloads.ground.errors import InvariantError
-from workloads.ground.units import to_ticks
-from workloads.table.job import MALLEABLE
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.run import JobRun
+from holdfast.simulator.machine.stochastic import StochasticJob
+from holdfast.simulator.machine.system import System
+from holdfast.workloads.ground.errors import InvariantError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import MALLEABLE
 
 __all__ = ["StartingState", "early_run", "find_starting_state"]
 

@@ -12,15 +12,15 @@ import math
 from collections.abc import Iterable
 from itertools import chain
 
-from simulator.machine.cluster import Kind
-from simulator.machine.job_state import JobState
-from simulator.machine.stochastic import StochasticJob
-from simulator.machine.system import System
-from simulator.services.failures import open_gatherings
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.outages.failures import FailureRate
-from workloads.table.job import MALLEABLE
+from holdfast.simulator.machine.cluster import Kind
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.stochastic import StochasticJob
+from holdfast.simulator.machine.system import System
+from holdfast.simulator.services.failures import open_gatherings
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.table.job import MALLEABLE
 
 __all__ = ["Patience", "check_starts", "mean_starts"]
 

@@ -7,22 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from policies.arrival import ARRIVALS, ArrivalStrategy
-from policies.mechanism import Mechanism
-from policies.notice import NOTICES
-from policies.port import Preempt, Request, Shrink, SystemView
-from simulator.clock.decision_request import Asking
-from simulator.clock.setup import Setup
-from simulator.machine.decisions import Decisions
-from simulator.machine.event_log import EventLog
-from simulator.machine.job_state import JobState
-from simulator.options import Options
-from simulator.results.recording import clock_origin
-from simulator.simulation import checked_table
-from simulator.stepping.base import Stepped
-from workloads.ground.errors import InputError, InvariantError, ParameterError
-from workloads.ground.numbers import is_whole
-from workloads.table.job import Job, JobType
+from holdfast.policies.arrival import ARRIVALS, ArrivalStrategy
+from holdfast.policies.mechanism import Mechanism
+from holdfast.policies.notice import NOTICES
+from holdfast.policies.port import Preempt, Request, Shrink, SystemView
+from holdfast.simulator.clock.decision_request import Asking
+from holdfast.simulator.clock.setup import Setup
+from holdfast.simulator.machine.decisions import Decisions
+from holdfast.simulator.machine.event_log import EventLog
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.recording import clock_origin
+from holdfast.simulator.simulation import checked_table
+from holdfast.simulator.stepping.base import Stepped
+from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["SteppedArrivals"]
 
@@ -59,8 +59,8 @@ class _Answered(Mechanism):
 class SteppedArrivals(Stepped):
     """A replay in which the caller chooses the arrival strategy for each on-demand job.
 
-    It uses the engine of :func:`simulator.simulation.simulate`, and stops before the arrival of an on-demand job that
-    lacks nodes beyond free ones and its own reservation, if at least one strategy would free enough of them.
+    It uses the engine of :func:`holdfast.simulator.simulation.simulate`, and stops before the arrival of an on-demand
+    job that lacks nodes beyond free ones and its own reservation, if at least one strategy would free enough of them.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class SteppedArrivals(Stepped):
     checked
         Whether the jobs have already been validated.
     **options
-        Fields of :class:`simulator.options.Options`.
+        Fields of :class:`holdfast.simulator.options.Options`.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class SteppedArrivals(Stepped):
 
     Examples
     --------
-    >>> from workloads.table.job import Job, JobType
+    >>> from holdfast.workloads.table.job import Job, JobType
     >>> rigid = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
     >>> urgent = Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
     >>> simulation = SteppedArrivals([rigid, urgent], nodes=4, answers=("PAA", "WAIT"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from policies.port import SystemView
-from simulator.clock.decision_request import Asking
-from simulator.clock.engine import Engine
-from simulator.clock.interactive import AskingSubmissions
-from simulator.clock.setup import Setup
-from simulator.results.result import Result
-from simulator.simulation import make_result
-from workloads.ground.errors import InvariantError
+from holdfast.policies.port import SystemView
+from holdfast.simulator.clock.decision_request import Asking
+from holdfast.simulator.clock.engine import Engine
+from holdfast.simulator.clock.interactive import AskingSubmissions
+from holdfast.simulator.clock.setup import Setup
+from holdfast.simulator.results.result import Result
+from holdfast.simulator.simulation import make_result
+from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["Stepped"]
 

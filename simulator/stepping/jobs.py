@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policies.port import WaitingJob
-from simulator.clock.decision_request import Asking
-from simulator.clock.interactive import AskingScheduler
-from simulator.clock.setup import Setup
-from simulator.machine.decisions import Decisions
-from simulator.machine.event_log import EventLog
-from simulator.machine.job_state import JobState
-from simulator.options import Options
-from simulator.results.recording import clock_origin
-from simulator.simulation import checked_table
-from simulator.stepping.base import Stepped
-from workloads.ground.errors import InputError, InvariantError, ParameterError
-from workloads.ground.numbers import is_whole
-from workloads.table.job import Job, JobType
+from holdfast.policies.port import WaitingJob
+from holdfast.simulator.clock.decision_request import Asking
+from holdfast.simulator.clock.interactive import AskingScheduler
+from holdfast.simulator.clock.setup import Setup
+from holdfast.simulator.machine.decisions import Decisions
+from holdfast.simulator.machine.event_log import EventLog
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.recording import clock_origin
+from holdfast.simulator.simulation import checked_table
+from holdfast.simulator.stepping.base import Stepped
+from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["SteppedSimulation"]
 
@@ -29,9 +29,9 @@ __all__ = ["SteppedSimulation"]
 class SteppedSimulation(Stepped):
     """A replay of rigid jobs in which the caller chooses the job that goes first.
 
-    It uses the engine of :func:`simulator.simulation.simulate`, and stops whenever two or more jobs wait and one of
-    them fits. The chosen job starts if it fits, and the next one is chosen in the same instant. Otherwise it is the
-    first of the queue until the next choice, and the backfilling rule starts jobs that do not delay it.
+    It uses the engine of :func:`holdfast.simulator.simulation.simulate`, and stops whenever two or more jobs wait and
+    one of them fits. The chosen job starts if it fits, and the next one is chosen in the same instant. Otherwise it is
+    the first of the queue until the next choice, and the backfilling rule starts jobs that do not delay it.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class SteppedSimulation(Stepped):
     checked
         Whether the jobs have already been validated.
     **options
-        Fields of :class:`simulator.options.Options`; ``backfilling`` is ``easy`` or ``none``.
+        Fields of :class:`holdfast.simulator.options.Options`; ``backfilling`` is ``easy`` or ``none``.
 
     Raises
     ------
@@ -53,7 +53,7 @@ class SteppedSimulation(Stepped):
 
     Examples
     --------
-    >>> from workloads.table.job import Job, JobType
+    >>> from holdfast.workloads.table.job import Job, JobType
     >>> jobs = [Job(i, JobType.RIGID, submit=0, nodes=2, runtime=60.0 * i, walltime=3600) for i in (1, 2, 3)]
     >>> simulation = SteppedSimulation(jobs, nodes=2)
     >>> while simulation.asks:

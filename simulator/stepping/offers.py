@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policies.mechanism import BASELINE, parse_mechanism
-from policies.planning.plan_choices import OWN, OfferingBook, PlanAsked
-from simulator.clock.decision_request import Asking
-from simulator.clock.setup import Setup
-from simulator.machine.decisions import Decisions
-from simulator.machine.event_log import EventLog
-from simulator.machine.job_state import JobState
-from simulator.machine.stochastic import StochasticJob
-from simulator.options import Options
-from simulator.results.recording import clock_origin
-from simulator.simulation import check_plans, checked_table
-from simulator.stepping.base import Stepped
-from workloads.ground.errors import InvariantError, ParameterError
-from workloads.ground.numbers import is_whole
-from workloads.table.job import Job
+from holdfast.policies.mechanism import BASELINE, parse_mechanism
+from holdfast.policies.planning.plan_choices import OWN, OfferingBook, PlanAsked
+from holdfast.simulator.clock.decision_request import Asking
+from holdfast.simulator.clock.setup import Setup
+from holdfast.simulator.machine.decisions import Decisions
+from holdfast.simulator.machine.event_log import EventLog
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.stochastic import StochasticJob
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.recording import clock_origin
+from holdfast.simulator.simulation import check_plans, checked_table
+from holdfast.simulator.stepping.base import Stepped
+from holdfast.workloads.ground.errors import InvariantError, ParameterError
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.table.job import Job
 
 if TYPE_CHECKING:
-    from policies.planning.plan import ReservationPlan
-    from policies.planning.plan_book import Planned, Planner
+    from holdfast.policies.planning.plan import ReservationPlan
+    from holdfast.policies.planning.plan_book import Planned, Planner
 
 __all__ = ["SteppedPlans"]
 
@@ -35,8 +35,8 @@ __all__ = ["SteppedPlans"]
 class SteppedPlans(Stepped):
     """A replay in which the caller chooses the plan of each stochastic job when it is submitted.
 
-    It uses the engine of :func:`simulator.simulation.simulate`, and stops before the submit of a stochastic job for
-    which at least two offers differ. They do not differ while too few runs of its application have completed.
+    It uses the engine of :func:`holdfast.simulator.simulation.simulate`, and stops before the submit of a stochastic
+    job for which at least two offers differ. They do not differ while too few runs of its application have completed.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ class SteppedPlans(Stepped):
     mechanism
         How on-demand jobs are served.
     planner, plans
-        As for :func:`simulator.simulation.simulate`.
+        As for :func:`holdfast.simulator.simulation.simulate`.
     events
         Whether the event log is kept.
     checked
         Whether the jobs have already been validated.
     **options
-        Fields of :class:`simulator.options.Options`.
+        Fields of :class:`holdfast.simulator.options.Options`.
 
     Attributes
     ----------

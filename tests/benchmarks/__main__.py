@@ -19,9 +19,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
+from holdfast.workloads.ground.files import atomic_open
 from tests.benchmarks.figures import Figure
 from tests.places import ROOT
-from workloads.ground.files import atomic_open
 
 _PAGE, _HISTORY = ROOT / "docs" / "reference" / "speed.md", ROOT / "docs" / "reference" / "speed.csv"
 

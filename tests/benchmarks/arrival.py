@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from policies.arrival import ARRIVALS
-from policies.knapsack import Item, cheapest_cover
-from policies.port import Preempt, Request, Shrink, SystemView
-from simulator import simulate
-from workloads.hybrid.assignment import assign
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.policies.arrival import ARRIVALS
+from holdfast.policies.knapsack import Item, cheapest_cover
+from holdfast.policies.port import Preempt, Request, Shrink, SystemView
+from holdfast.simulator import simulate
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 NAMES = ("PAA", "KNAPSACK", "SPAA", "SKNAPSACK")
 

@@ -17,12 +17,12 @@ from dataclasses import replace
 from time import process_time
 from typing import NamedTuple
 
-from simulator import simulate
+from holdfast.simulator import simulate
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.benchmarks.figures import tell
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.trace import Trace
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 #: (queue order, backfilling rule).
 CASES = (

@@ -55,7 +55,7 @@ def write_log(path: Path) -> None:
 
 def seconds(log: Path, *options: str) -> float:
     """Processor time of ``holdfast forecast`` on the log, with its workers [s]."""
-    code = "import sys; from experiments.cli import main; sys.exit(main())"
+    code = "import sys; from holdfast.experiments.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "forecast", str(log), "--at", str(_AT - int(rows()[0][0])), *options]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.gantt.page import write_gantt
-from simulator import simulate
-from simulator.results.recording import Recording
+from holdfast.experiments.gantt.page import write_gantt
+from holdfast.simulator import simulate
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.support.browser import Browser
-from workloads.hybrid.assignment import assign
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 MONTH = 31 * 86400
 JANUARY = 1_640_995_200

@@ -13,16 +13,16 @@ import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from experiments.beyond.gpu_clusters import SERVER, build_cluster, read_gpu_jobs
-from simulator.resources.machine_jobs import MachineJob
-from simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.experiments.beyond.gpu_clusters import SERVER, build_cluster, read_gpu_jobs
+from holdfast.simulator.resources.machine_jobs import MachineJob
+from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.requests.log_requests import LogRequests, read_requests
 from tests.benchmarks.machines import CASES
 from tests.shared_data import shared_file
-from workloads.ground.units import SECOND
-from workloads.machines.machine import Machine
-from workloads.machines.machine_file import make_machine
-from workloads.machines.request import ResourceRequest
-from workloads.requests.log_requests import LogRequests, read_requests
 
 __all__ = ["main", "mean_wait", "on_one_pool"]
 

@@ -13,14 +13,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-from simulator.resources.machine_jobs import MachineJob
-from simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.simulator.resources.machine_jobs import MachineJob
+from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.sources import machine_from_files
+from holdfast.workloads.requests.estimate import estimated_machine
+from holdfast.workloads.requests.log_requests import LogRequests, read_requests
 from tests.shared_data import shared_file
-from workloads.machines.machine import Machine
-from workloads.machines.machine_file import make_machine
-from workloads.machines.sources import machine_from_files
-from workloads.requests.estimate import estimated_machine
-from workloads.requests.log_requests import LogRequests, read_requests
 
 __all__ = ["CASES", "main"]
 

@@ -12,12 +12,12 @@ import sys
 import time
 from collections.abc import Callable
 
-from policies.kernels import compiled_or_plain
-from policies.planning.costs import CostModel
-from policies.planning.discretisation import GRID, SIZE
-from policies.planning.optimal import cheapest
-from policies.planning.strategies import optimal
-from workloads.distributions import GRIDS, TABLE_1, Distribution, bound_support, discretise, exponential
+from holdfast.policies.kernels import compiled_or_plain
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.discretisation import GRID, SIZE
+from holdfast.policies.planning.optimal import cheapest
+from holdfast.policies.planning.strategies import optimal
+from holdfast.workloads.distributions import GRIDS, TABLE_1, Distribution, bound_support, discretise, exponential
 
 COSTS = CostModel(checkpoint=0.1, restart=0.1)
 SIZES = (100, 200, 500, 1000)
@@ -70,8 +70,9 @@ def threshold() -> None:
         print(f"  n = {n:5}  {took[0]:8.4f} {took[1]:8.4f}")
     compiled_or_plain.LOAD_FROM = usual
     code = (
-        "import time, numpy as np; from policies.planning import optimal, costs;"
-        "from policies.kernels import compiled_or_plain; compiled_or_plain.LOAD_FROM = 0; start = time.process_time();"
+        "import time, numpy as np; from holdfast.policies.planning import optimal, costs;"
+        "from holdfast.policies.kernels import compiled_or_plain;"
+        "compiled_or_plain.LOAD_FROM = 0; start = time.process_time();"
         "optimal.cheapest(np.arange(1.0, 9.0), np.full(8, 0.125), costs.CostModel());"
         "print(time.process_time() - start)"
     )

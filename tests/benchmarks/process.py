@@ -17,11 +17,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from holdfast.workloads.logs.swf_lines import write_swf
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.benchmarks.figures import tell
 from tests.places import ROOT
-from workloads.logs.swf_lines import write_swf
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 _THETA = ROOT.parent / "shared" / "data" / "traces" / "theta_2022.swf.gz"
 _PLAIN = """

@@ -14,18 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 
-from experiments.recordings.replay import parse_mechanisms
-from policies.mechanism import BASELINE
-from simulator import Result, simulate
-from simulator.results.metrics import summarize
+from holdfast.experiments.recordings.replay import parse_mechanisms
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.hybrid.assignment import as_rigid, assign
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.benchmarks.figures import tell
 from tests.reference.easy import replay_easy
-from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.readers import read_trace
-from workloads.logs.trace import Trace
-from workloads.table.job import Job
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 _TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
 

@@ -20,14 +20,14 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from experiments.recordings.streamed_replay import stream_log
-from simulator.streaming import stream
+from holdfast.experiments.recordings.streamed_replay import stream_log
+from holdfast.simulator.streaming import stream
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.benchmarks.figures import tell
 from tests.reference.easy import replay_easy
-from workloads.ground.files import atomic_open
-from workloads.hybrid.assignment import as_rigid
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 #: Where the table stands in the page.
 _BEGIN, _END = "<!-- growth: begin -->\n", "<!-- growth: end -->\n"

@@ -14,16 +14,16 @@ from dataclasses import replace
 from time import process_time
 from typing import Any
 
-from experiments.learning.arrival_choice import ArrivalChoice
-from experiments.learning.environment import Environment
-from experiments.learning.job_choice import JobChoice
-from experiments.learning.plan_choice import PlanChoice
-from simulator import simulate
+from holdfast.experiments.learning.arrival_choice import ArrivalChoice
+from holdfast.experiments.learning.environment import Environment
+from holdfast.experiments.learning.job_choice import JobChoice
+from holdfast.experiments.learning.plan_choice import PlanChoice
+from holdfast.simulator import simulate
+from holdfast.workloads.hybrid.assignment import as_rigid, assign
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.benchmarks.figures import tell
-from workloads.hybrid.assignment import as_rigid, assign
-from workloads.table.job import Job
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 _FIRST, _LENGTH = 128, 256
 

@@ -21,9 +21,9 @@ from time import perf_counter, process_time
 
 import pytest
 
-from experiments.sweeps import make_sweep, run_sweep
-from experiments.sweeps.execution import available_workers
-from simulator import simulation
+from holdfast.experiments.sweeps import make_sweep, run_sweep
+from holdfast.experiments.sweeps.execution import available_workers
+from holdfast.simulator import simulation
 from tests.benchmarks.figures import tell
 
 _ORDERS = ["fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3"]

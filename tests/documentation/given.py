@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.logs.trace import TraceJob
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.documentation.session import ROOT
-from workloads.logs.swf import write_swf
-from workloads.logs.trace import TraceJob
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 
 @cache

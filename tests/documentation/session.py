@@ -20,8 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.cli import COMMANDS, _parser, main
-from experiments.commands.catalogue import KINDS
+from holdfast.experiments.cli import COMMANDS, _parser, main
+from holdfast.experiments.commands.catalogue import KINDS
 from tests.documentation.blocks import Block, blocks_of, commands
 
 __all__ = ["NOT_RUN", "PAGES", "ROOT", "Session", "read_through"]
@@ -35,7 +35,7 @@ LOOKS = ("cat", "cut", "grep", "head", "ls", "printf", "sort", "tail", "wc")
 #: What Python is called with for a program in a pipe.
 SHIMS = {
     "python": '"$@"',
-    "holdfast": '-c "import sys; from experiments.cli import main; sys.exit(main())" "$@"',
+    "holdfast": '-c "import sys; from holdfast.experiments.cli import main; sys.exit(main())" "$@"',
 }
 
 

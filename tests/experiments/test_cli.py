@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.cli import COMMANDS
-from simulator import simulate
-from simulator.results.catalogue import SUMMARY_COLUMNS
-from simulator.results.schema import JOBS
+from holdfast.experiments import cli
+from holdfast.experiments.cli import COMMANDS
+from holdfast.simulator import simulate
+from holdfast.simulator.results.catalogue import SUMMARY_COLUMNS
+from holdfast.simulator.results.schema import JOBS
+from holdfast.workloads.table.columns import COLUMNS
+from holdfast.workloads.table.job_table import read_job_table
 from tests.places import GOLDEN
 from tests.support.jobs import untimed
-from workloads.table.columns import COLUMNS
-from workloads.table.job_table import read_job_table
 
 #: Wall-clock times: the only columns that differ between two runs.
 TIMES = ("decision_ms_p99", "decision_ms_max", "engine_seconds")

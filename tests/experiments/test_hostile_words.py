@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from workloads.ground.documents import parse_json, parse_toml, read_json
-from workloads.ground.errors import InputError, UnknownNameError, error_sentence, format_value
+from holdfast.experiments import cli
+from holdfast.workloads.ground.documents import parse_json, parse_toml, read_json
+from holdfast.workloads.ground.errors import InputError, UnknownNameError, error_sentence, format_value
 
 pytestmark = pytest.mark.pictures("png", "pdf")
 
@@ -103,7 +103,7 @@ def test_a_defect_is_one_sentence_and_a_crash_file(
         raise KeyError("a\nb")
 
     name = command.split()[0]
-    monkeypatch.setattr(f"experiments.commands.{name}.main", fail)
+    monkeypatch.setattr(f"holdfast.experiments.commands.{name}.main", fail)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert cli.main(command.split()) == 70
     (path,) = tmp_path.iterdir()
@@ -142,7 +142,7 @@ def test_trouble_with_the_machine_is_no_defect(
     def fail(_: object) -> None:
         raise error
 
-    monkeypatch.setattr("experiments.commands.plan.main", fail)
+    monkeypatch.setattr("holdfast.experiments.commands.plan.main", fail)
     assert cli.main(["plan", "exponential"]) == 2
     told = capsys.readouterr().err
     assert told.startswith("holdfast plan: ")

@@ -9,10 +9,10 @@ from importlib import import_module
 
 import pytest
 
-from experiments.cli import COMMANDS, main
-from experiments.option_parser import Reader, bare_times
+from holdfast.experiments.cli import COMMANDS, main
+from holdfast.experiments.option_parser import Reader, bare_times
+from holdfast.workloads.ground.parameters import Declared, declared_parameters
 from tests.test_docs import command_parser
-from workloads.ground.parameters import Declared, declared_parameters
 
 #: What stands for a value in the help: the kind of thing, never a question.
 METAVARS = re.compile(
@@ -48,7 +48,7 @@ def test_every_option_says_what_it_is(command: str) -> None:
 
 def declarations() -> Iterator[tuple[str, Declared]]:
     for command in COMMANDS:
-        module = import_module(f"experiments.commands.{command.replace('-', '_')}")
+        module = import_module(f"holdfast.experiments.commands.{command.replace('-', '_')}")
         names = getattr(module, "SUBCOMMANDS", None)
         for holder in [module] if names is None else map(module.subcommand, names):
             for item in declared_parameters(holder.Arguments):
@@ -142,7 +142,7 @@ def test_a_time_without_a_unit_beside_others_gets_a_hint(
 
 def test_each_of_several_times_is_looked_at() -> None:
     words = ["jobs.swf", "-o", "x.csv", "--notice-lead", "5m,3600", "--starting-state", "2022-03-01T12:00"]
-    arguments = import_module("experiments.commands.prepare").Arguments
+    arguments = import_module("holdfast.experiments.commands.prepare").Arguments
     parsed = command_parser("prepare").parse_args(words)
     assert bare_times(arguments, parsed).startswith("--notice-lead 3600 has no unit")
     words[4] = "300,3600"  # a date is no time with a unit

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import holdfast as hf
-from experiments.cli import main
-from experiments.paper_readings import FACTORS, READINGS, find_reading, option_defaults
-from experiments.sweeps import make_sweep
-from policies.mechanism import parse_mechanism
-from simulator.options import Options
-from workloads.ground.errors import InputError
-from workloads.hybrid.assignment import Assignment
-from workloads.theta.presets import preset_year
+from holdfast.experiments.cli import main
+from holdfast.experiments.paper_readings import FACTORS, READINGS, find_reading, option_defaults
+from holdfast.experiments.sweeps import make_sweep
+from holdfast.policies.mechanism import parse_mechanism
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.theta.presets import preset_year
 
 
 @pytest.mark.parametrize("name", [*READINGS, *(factor.label for factor in FACTORS)])

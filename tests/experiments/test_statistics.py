@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.statistics import Interval, binomial, geometric_ratio, interval, paired_interval, ratio
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.statistics import Interval, binomial, geometric_ratio, interval, paired_interval, ratio
+from holdfast.workloads.ground.errors import ParameterError
 
 
 def test_the_quantiles_are_those_of_printed_tables() -> None:

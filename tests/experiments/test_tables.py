@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.recordings.summaries import comparison
-from experiments.tables import render, write_csv
-from experiments.traces.description import describe_reading
-from simulator.results.catalogue import SUMMARY_COLUMNS
-from workloads.ground.columns import Quantity
-from workloads.ground.errors import OutputError
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job import JobType
+from holdfast.experiments.recordings.summaries import comparison
+from holdfast.experiments.tables import render, write_csv
+from holdfast.experiments.traces.description import describe_reading
+from holdfast.simulator.results.catalogue import SUMMARY_COLUMNS
+from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.errors import OutputError
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.job import JobType
 
 COMPARISON = """\
            ------ wait ------  bounded   --------- turnaround ---------  instant  preempted     util. until

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.workdir import write_sequence
-from experiments.sweeps import progress
-from experiments.tables import render
-from experiments.terminal import SafeStream, escape, safe_terminal
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.workdir import write_sequence
+from holdfast.experiments.sweeps import progress
+from holdfast.experiments.tables import render
+from holdfast.experiments.terminal import SafeStream, escape, safe_terminal
 from tests.experiments.slurm.test_status import SACCT, SEQUENCE
 
 #: Clears the screen, rings, and begins a control sequence in one byte; each reader gets it in all columns of text.

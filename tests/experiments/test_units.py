@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.gantt.page import write_gantt
-from experiments.recordings.archive import read_recording
-from workloads.ground.wording import in_unit
+from holdfast.experiments import cli
+from holdfast.experiments.gantt.page import write_gantt
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.workloads.ground.wording import in_unit
 
 _NODE = re.compile(r"(?<![\w./-])nodes?\b|Nh\b", re.IGNORECASE)
 

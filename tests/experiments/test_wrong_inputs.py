@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
+from holdfast.experiments import cli
 
 #: Command lines, and a part of the sentence that says what to do. More are in test_cli (files) and test_hostile_words.
 WRONG = (

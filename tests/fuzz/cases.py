@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from random import Random
 
-from experiments import cli
-from experiments.exports import EXPORTS
+from holdfast.experiments import cli
+from holdfast.experiments.exports import EXPORTS
+from holdfast.workloads.logs.readers import READERS as FORMATS
 from tests.fuzz import seeds
 from tests.fuzz.mutations import HOSTILE, NUMBERS, mutated, mutated_json, mutated_word
 from tests.fuzz.seeds import NODES
 from tests.support.seals import sealed_again, unsealed
-from workloads.logs.readers import READERS as FORMATS
 
 __all__ = ["READERS", "Case", "case"]
 
@@ -467,9 +467,20 @@ def _network(rng: Random) -> Case:
 #: Plug-ins of Python itself and of Holdfast, each of some kind.
 _PATHS = (
     *("os:system", "os:getcwd", "os:listdir", "os:path", "os:environ", "builtins:print", "builtins:int", "json:dumps"),
-    *("math:pi", "math:log", "sys:stdout", "policies.port:Start", "policies.order:ORDERS", "policies.order:Order"),
-    *("policies.backfilling:Easy", "policies.expansion:Grow", "policies.arrival:PreemptAtArrival"),
-    *("policies.orders.fairshare:FairShare", "policies.notice:Weigh", "no.module:x", "os:"),
+    *(
+        "math:pi",
+        "math:log",
+        "sys:stdout",
+        "holdfast.policies.port:Start",
+        "holdfast.policies.order:ORDERS",
+        "holdfast.policies.order:Order",
+    ),
+    *(
+        "holdfast.policies.backfilling:Easy",
+        "holdfast.policies.expansion:Grow",
+        "holdfast.policies.arrival:PreemptAtArrival",
+    ),
+    *("holdfast.policies.orders.fairshare:FairShare", "holdfast.policies.notice:Weigh", "no.module:x", "os:"),
 )
 _TUNED = {
     "--order": (

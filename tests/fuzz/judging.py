@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-from experiments import cli
-from experiments.crashes import report
+from holdfast.experiments import cli
+from holdfast.experiments.crashes import report
+from holdfast.workloads.ground.errors import is_foreign
 from tests.fuzz.cases import Case
-from workloads.ground.errors import is_foreign
+from tests.places import PACKAGES
 
 __all__ = ["MEMORY", "SECONDS", "Judgement", "judged", "limited_memory"]
 
@@ -176,11 +177,7 @@ def _called(words: tuple[str, ...], case: Case) -> Judgement:
 def _where(error: BaseException) -> str:
     """The last place of our own in a traceback; where it went deep, the first that came again."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [
-        f
-        for f in frames
-        if any(f"/{name}/" in f.filename for name in ("workloads", "policies", "simulator", "experiments"))
-    ]
+    ours = [f for f in frames if any(f"/{name}/" in f.filename for name in PACKAGES)]
     ours = [f for f in ours if "site-packages" not in f.filename]
     if not ours:
         return "the beginning"

@@ -20,10 +20,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from experiments import cli
-from experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
-from policies.planning.strategies import STRATEGIES
-from workloads.ground.parameters import declared_parameters
+from holdfast.experiments import cli
+from holdfast.experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.workloads.ground.parameters import declared_parameters
 
 __all__ = ["Slow", "command_line", "fault"]
 

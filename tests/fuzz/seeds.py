@@ -15,14 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments import cli
-from experiments.study.artefact import write_artefact
-from experiments.study.experiment import find_experiment, measure_experiment
+from holdfast.experiments import cli
+from holdfast.experiments.study.artefact import write_artefact
+from holdfast.experiments.study.experiment import find_experiment, measure_experiment
+from holdfast.workloads.outages.file import write_outages
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.job_table import write_job_table
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
-from workloads.outages.file import write_outages
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job
-from workloads.table.job_table import write_job_table
 
 __all__ = [
     "DATED_OUTAGES",

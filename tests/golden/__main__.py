@@ -10,7 +10,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments.cli import main as holdfast
+from holdfast.experiments.cli import main as holdfast
 from tests.places import GOLDEN
 
 MECHANISMS = ("baseline", "N-PAA", "CUA-SPAA", "CUP-SPAA")

@@ -26,14 +26,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from experiments.cli import main as holdfast
-from policies.score_network import ScoringNetwork
-from simulator.results.schema import STUDIED_JOBS
+from holdfast.experiments.cli import main as holdfast
+from holdfast.policies.score_network import ScoringNetwork
+from holdfast.simulator.results.schema import STUDIED_JOBS
+from holdfast.workloads.ground.errors import InputError
 from tests.golden.inputs import write_inputs
 from tests.golden.replays import LARGE, SMALL, Replay
 from tests.places import GOLDEN
 from tests.search.cases import seeded_case
-from workloads.ground.errors import InputError
 
 __all__ = ["DIGESTS", "GROUPS", "computed", "differences", "digests_of", "seeded", "workplace"]
 
@@ -68,7 +68,7 @@ def workplace() -> Iterator[Path]:
 
 
 def _answering(path: Path) -> None:
-    from policies.learned_arrival import CONSEQUENCES
+    from holdfast.policies.learned_arrival import CONSEQUENCES
 
     weights = np.linspace(-1.0, 1.0, 3 * (len(CONSEQUENCES) + 2))
     ScoringNetwork.of(weights, len(CONSEQUENCES), ("PAA", "SPAA", "WAIT")).save(path)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.study.experiment import all_experiments, read_tables
+from holdfast.experiments.study.experiment import all_experiments, read_tables
 from tests.places import ROOT
 
 __all__ = ["unpack"]

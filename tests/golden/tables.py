@@ -16,25 +16,25 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.hybrid.assignment import as_rigid, assign
+from holdfast.workloads.hybrid.groups import GROUPINGS
+from holdfast.workloads.hybrid.type_balance import imbalance
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.dependencies import follow_dependencies
+from holdfast.workloads.logs.one_pool import caveats
+from holdfast.workloads.logs.readers import read_workload
+from holdfast.workloads.logs.starting_state import starting_state
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.job_table import JobTable, write_job_table
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.presets import preset_year
+from holdfast.workloads.theta.year import ThetaYear
 from tests.fuzz import seeds
 from tests.fuzz.mutations import mutated
 from tests.places import GOLDEN
-from workloads.ground.errors import InputError
-from workloads.hybrid.assignment import as_rigid, assign
-from workloads.hybrid.groups import GROUPINGS
-from workloads.hybrid.type_balance import imbalance
-from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.dependencies import follow_dependencies
-from workloads.logs.one_pool import caveats
-from workloads.logs.readers import read_workload
-from workloads.logs.starting_state import starting_state
-from workloads.logs.swf import write_swf
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job import Job
-from workloads.table.job_table import JobTable, write_job_table
-from workloads.theta.generator import generate
-from workloads.theta.presets import preset_year
-from workloads.theta.year import ThetaYear
 
 __all__ = ["FILE", "REAL", "digest_of", "lively_trace", "made_cases", "real_cases", "swf"]
 

@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.places import PACKAGES
+
 __all__ = ["LIMITS", "Finding", "findings", "lines_of_code"]
 
 ROOT = Path(__file__).parent.parent.parent
-PACKAGES = ("workloads", "policies", "simulator", "experiments", "holdfast")
+FOLDERS = (*PACKAGES, "holdfast")
 
 #: Words, and how many may stand in 10,000 lines.
 WORDS = {
@@ -77,7 +79,7 @@ class Finding:
 
 def sources(root: Path = ROOT) -> Iterator[Path]:
     """Source files of all packages."""
-    for package in PACKAGES:
+    for package in FOLDERS:
         yield from sorted((root / package).rglob("*.py"))
 
 

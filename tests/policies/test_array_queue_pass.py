@@ -14,23 +14,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies import array_queue_pass
-from policies.array_queue_pass import ManyJobs
-from policies.backfilling import BACKFILLING, Conservative, Easy
-from policies.kernels import compiled_or_plain
-from policies.list_queue import as_queue
-from policies.mechanism import BASELINE, MECHANISMS
-from policies.port import Promise, Start, SystemView
-from policies.reservation_depth import Outlook, plan_queue
-from simulator import simulate
+from holdfast.policies import array_queue_pass
+from holdfast.policies.array_queue_pass import ManyJobs
+from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy
+from holdfast.policies.kernels import compiled_or_plain
+from holdfast.policies.list_queue import as_queue
+from holdfast.policies.mechanism import BASELINE, MECHANISMS
+from holdfast.policies.port import Promise, Start, SystemView
+from holdfast.policies.reservation_depth import Outlook, plan_queue
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.compilation import letters
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import Job, JobType
 from tests.policies.test_backfilling import honest
 from tests.reference.backfilling import replay_reserving
 from tests.strategies.lives import lively_mixes, random_lively_mix
 from tests.strategies.mixes import Mix
 from tests.strategies.outages import outages_for, random_outages
-from workloads.ground.compilation import letters
-from workloads.ground.units import SECOND
-from workloads.table.job import Job, JobType
 
 
 class Checked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from policies.arrival import even_shares
+from holdfast.policies.arrival import even_shares
 
 
 def one_by_one(spare: dict[int, int], missing: int) -> dict[int, int]:

@@ -12,13 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.availability_profile import Profile
-from policies.backfilling import BACKFILLING, Conservative, Easy, Strict, backfilling
-from policies.mechanism import BASELINE
-from policies.port import Promise, Start, SystemView, Window
-from policies.reservation_depth import Outlook, plan_queue
-from policies.shadow_time import NEVER
-from simulator import simulate
+from holdfast.policies.availability_profile import Profile
+from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy, Strict, backfilling
+from holdfast.policies.mechanism import BASELINE
+from holdfast.policies.port import Promise, Start, SystemView, Window
+from holdfast.policies.reservation_depth import Outlook, plan_queue
+from holdfast.policies.shadow_time import NEVER
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.policies.test_policies import Reserved, View, Waiting, starts
 from tests.reference.backfilling import Replayed, replay_reserving, replay_strict
 from tests.reference.hybrid import MECHANISMS
@@ -26,12 +32,6 @@ from tests.shared_data import trace_file
 from tests.simulator.test_scenarios import NOTHING_TO_RELEASE
 from tests.strategies.tables import Table, job_tables
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.units import SECOND
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.readers import read_trace
-from workloads.table.job import Job, JobType
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 RIGID = (JobType.RIGID,)
 FLEXIBLE = (JobType.RIGID, JobType.MALLEABLE)

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.backfilling import BACKFILLING, Conservative, Easy
-from policies.expansion import EXPANSIONS, Grow
-from policies.mechanism import BASELINE
-from policies.port import Expand, Promise, Start, SystemView, Window
-from simulator import simulate
+from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy
+from holdfast.policies.expansion import EXPANSIONS, Grow
+from holdfast.policies.mechanism import BASELINE
+from holdfast.policies.port import Expand, Promise, Start, SystemView, Window
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import InvariantError, ParameterError, UnknownNameError
+from holdfast.workloads.table.job import JobType
 from tests.policies.test_policies import Reserved, Running, View, Waiting
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.tables import Table, job_tables
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.errors import InvariantError, ParameterError, UnknownNameError
-from workloads.table.job import JobType
 
 SHARES = ("greedy", "even")
 

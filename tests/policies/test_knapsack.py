@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.arrival import ARRIVALS, LeastLossAtArrival, PreemptAtArrival, ShrinkPreemptAtArrival
-from policies.knapsack import Item, cheapest_cover
-from policies.mechanism import parse_mechanism
-from policies.port import Preempt, Request, Shrink, SystemView
-from simulator import simulate
+from holdfast.policies.arrival import ARRIVALS, LeastLossAtArrival, PreemptAtArrival, ShrinkPreemptAtArrival
+from holdfast.policies.knapsack import Item, cheapest_cover
+from holdfast.policies.mechanism import parse_mechanism
+from holdfast.policies.port import Preempt, Request, Shrink, SystemView
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.policies.test_policies import Running, View, Waiting
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.hybrid.assignment import assign
-from workloads.table.job import JobType
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 REQUEST: Any = Waiting(99, 1)
 

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.node_limits import largest_admitted_size, spare
-from policies.port import Window
-from simulator import Result, simulate
+from holdfast.policies.node_limits import largest_admitted_size, spare
+from holdfast.policies.port import Window
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.outages.outage import Outage, OutageKind, first_outage_fault
 from tests.policies.test_policies import View, Waiting
 from tests.reference.windows import Batch, Closed, replay
 from tests.support.jobs import malleable, rigid
-from workloads.outages.outage import Outage, OutageKind, first_outage_fault
 
 MAINTENANCE = OutageKind.MAINTENANCE
 

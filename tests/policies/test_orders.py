@@ -14,20 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.order import ORDERS, Order
-from policies.orders.fairshare import FairShare, account_name
-from policies.orders.multifactor import Multifactor
-from simulator import simulate
-from simulator.machine.fairshare import UsageLedger
-from simulator.machine.job_state import JobState
-from simulator.machine.wait_queue import Queue
+from holdfast.policies.order import ORDERS, Order
+from holdfast.policies.orders.fairshare import FairShare, account_name
+from holdfast.policies.orders.multifactor import Multifactor
+from holdfast.simulator import simulate
+from holdfast.simulator.machine.fairshare import UsageLedger
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.wait_queue import Queue
+from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import Job, JobType
 from tests.reference.easy import load_swf, replay_easy, replay_easy_naive
 from tests.shared_data import trace_file
 from tests.strategies.tables import random_job_table
 from tests.support.jobs import rigid, waiting_state
-from workloads.ground.errors import InputError, InvariantError, ParameterError
-from workloads.ground.units import SECOND
-from workloads.table.job import Job, JobType
 
 HOUR = 3600.0
 WEEK = 7 * 24 * HOUR

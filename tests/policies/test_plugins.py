@@ -16,18 +16,18 @@ from typing import Any, ClassVar
 import pytest
 from loky import get_reusable_executor
 
-from experiments.cli import main
-from experiments.sweeps import make_sweep, run_sweep
-from experiments.tables import read_csv
-from policies.arrival import ARRIVALS, PreemptAtArrival
-from policies.order import ORDERS
-from policies.planning.costs import CostModel
-from policies.planning.strategies import STRATEGIES
-from simulator import simulate
+from holdfast.experiments.cli import main
+from holdfast.experiments.sweeps import make_sweep, run_sweep
+from holdfast.experiments.tables import read_csv
+from holdfast.policies.arrival import ARRIVALS, PreemptAtArrival
+from holdfast.policies.order import ORDERS
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.simulator import simulate
+from holdfast.workloads.distributions import uniform
+from holdfast.workloads.ground.errors import HoldfastError, InputError
 from tests.places import ROOT
 from tests.strategies.tables import random_job_table
-from workloads.distributions import uniform
-from workloads.ground.errors import HoldfastError, InputError
 
 PACKAGE = ROOT / "docs" / "examples" / "holdfast-example"
 PAGE = ROOT / "docs" / "plugins.md"
@@ -253,8 +253,8 @@ class TestSweeps:
     def test_a_worker_with_other_sources_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from dataclasses import replace
 
-        from experiments.sweeps.grid import expand
-        from experiments.sweeps.simulations import simulate_run
+        from holdfast.experiments.sweeps.grid import expand
+        from holdfast.experiments.sweeps.simulations import simulate_run
 
         monkeypatch.chdir(tmp_path)
         (tmp_path / "my_elsewhere.py").write_text("def order(job, now):\n    return job.submit\n")

@@ -12,22 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.arrival import ARRIVALS, PreemptAtArrival, ShrinkPreemptAtArrival
-from policies.backfilling import Easy
-from policies.mechanism import MECHANISMS, Mechanism, parse_mechanism
-from policies.node_return import give_back
-from policies.notice import collect, ignore, plan
-from policies.order import ORDERS, fcfs
-from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start, Window
-from policies.reserved_backfill import TENANCIES
-from policies.shadow_time import NEVER, find_shadow
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.policies.arrival import ARRIVALS, PreemptAtArrival, ShrinkPreemptAtArrival
+from holdfast.policies.backfilling import Easy
+from holdfast.policies.mechanism import MECHANISMS, Mechanism, parse_mechanism
+from holdfast.policies.node_return import give_back
+from holdfast.policies.notice import collect, ignore, plan
+from holdfast.policies.order import ORDERS, fcfs
+from holdfast.policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start, Window
+from holdfast.policies.reserved_backfill import TENANCIES
+from holdfast.policies.shadow_time import NEVER, find_shadow
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
+from tests.places import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What people read: sources (their messages, claims and pictures), templates and pages.
-PRODUCT, READ = ("workloads", "policies", "simulator", "experiments", "docs"), {".py", ".js", ".html", ".md", ".ipynb"}
+PRODUCT, READ = (*PACKAGES, "docs"), {".py", ".js", ".html", ".md", ".ipynb"}
 #: The paper's spelling of a mechanism.
 THEIRS = re.compile(r"\b(?:N|CUA|CUP)(?:&|&amp;|\\&)S?PAA\b")
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.backfilling import BACKFILLING
-from policies.slurm_backfill import SlurmBackfill, Wish, best_fit, named_plan, named_starts
-from simulator.simulation import simulate
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.slurm_backfill import SlurmBackfill, Wish, best_fit, named_plan, named_starts
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import Job, JobType
 from tests.shared_data import shared_file
-from workloads.ground.errors import ParameterError
-from workloads.ground.units import SECOND
-from workloads.table.job import Job, JobType
 
 
 def place(*nodes: int) -> int:
@@ -218,8 +218,8 @@ def test_a_simulation_remembers_which_nodes_jobs_have() -> None:
     ],
 )
 def test_it_decides_as_a_recorded_slurm_did(name: str, rule: str, starts: int, decisions: float) -> None:
-    from experiments.slurm.agreement import agreement
-    from experiments.slurm.recorded_replay import read_replay
+    from holdfast.experiments.slurm.agreement import agreement
+    from holdfast.experiments.slurm.recorded_replay import read_replay
 
     replay = read_replay(shared_file("slurm", f"replays/{name}/actual.csv").parent, 16)
     (row,), _, _ = agreement(replay, [rule], tolerance=60, lag=5)

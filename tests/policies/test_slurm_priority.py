@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.orders.slurm_priority import (
+from holdfast.policies.orders.slurm_priority import (
     Association,
     Factors,
     Weights,

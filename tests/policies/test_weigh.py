@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.mechanism import parse_mechanism
-from policies.notice import NOTICES, Weigh
-from policies.port import Expect, Hold, Preempt
+from holdfast.policies.mechanism import parse_mechanism
+from holdfast.policies.notice import NOTICES, Weigh
+from holdfast.policies.port import Expect, Hold, Preempt
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 from tests.policies.test_policies import Running, View, Waiting
-from workloads.ground.errors import ParameterError
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
 
 ARRIVAL = 1000 * SECOND
 

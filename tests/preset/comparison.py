@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from experiments.paper_readings import find_reading
-from simulator import Result, simulate
+from holdfast.experiments.paper_readings import find_reading
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.hybrid.notices import NOTICE_MIXES
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.presets import preset_year
+from holdfast.workloads.theta.year import ThetaYear
 from tests.reference.hybrid import MECHANISMS, replay
-from workloads.ground.units import to_ticks
-from workloads.hybrid.assignment import assign
-from workloads.hybrid.notices import NOTICE_MIXES
-from workloads.table.job import Job
-from workloads.theta.generator import generate
-from workloads.theta.presets import preset_year
-from workloads.theta.year import ThetaYear
 
 __all__ = ["Compared", "compared_years", "faults"]
 
@@ -47,7 +47,7 @@ def compared_years(name: str, jobs: int, length: int, seed: int) -> Iterator[Com
     Parameters
     ----------
     name
-        A preset of :data:`experiments.paper_readings.READINGS`.
+        A preset of :data:`holdfast.experiments.paper_readings.READINGS`.
     jobs, length
         Jobs in all, and of a year.
     seed

@@ -17,9 +17,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from holdfast.workloads.ground.units import to_seconds, to_ticks
+from holdfast.workloads.table.job import Job, JobType
 from tests.reference.knapsack import Offer, least_loss
-from workloads.ground.units import to_seconds, to_ticks
-from workloads.table.job import Job, JobType
 
 __all__ = ["LEAST_LOSS", "MECHANISMS", "Outcome", "Replay", "Totals", "replay"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workloads.logs.trace import TraceJob
+from holdfast.workloads.logs.trace import TraceJob
 
 __all__ = ["clean_records"]
 

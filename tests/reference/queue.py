@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan import ReservationPlan
 
 __all__ = ["queued", "spent"]
 

@@ -98,7 +98,7 @@ def replay_resources(
     Parameters
     ----------
     machine
-        Kinds of nodes, partitions and limits, as of :class:`workloads.machines.machine.Machine`.
+        Kinds of nodes, partitions and limits, as of :class:`holdfast.workloads.machines.machine.Machine`.
     jobs
         In the order of the table.
     placement, depth

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
-from simulator import Result
-from workloads.table.job import Job, JobType
+from holdfast.simulator import Result
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["KEYS", "PlainWait", "plain_waits"]
 

@@ -10,10 +10,10 @@ from collections import Counter
 from contextlib import suppress
 from functools import partial
 
+from holdfast.workloads.ground.errors import InputError
 from tests.search.cases import Case, seeded_case
 from tests.search.checker import broken_laws
 from tests.search.smaller import smallest
-from workloads.ground.errors import InputError
 
 
 def faults(case: Case, *, measured: bool = True) -> list[str]:

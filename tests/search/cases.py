@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from simulator import Result, simulate
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.outages.outage import Outage, OutageKind, check_outages
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.validation import check_jobs
 from tests.reference.stochastic import Numbers
 from tests.strategies.lives import lively
 from tests.strategies.mixes import build_mix, plan_of
 from tests.strategies.outages import build_outages
 from tests.strategies.tables import HYBRID, build_table
-from workloads.ground.errors import ParameterError
-from workloads.outages.failures import FailureRate
-from workloads.outages.outage import Outage, OutageKind, check_outages
-from workloads.table.job import Job, JobType
-from workloads.table.validation import check_jobs
 
 __all__ = ["Case", "draw_case", "seeded_case"]
 

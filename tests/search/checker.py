@@ -7,16 +7,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from simulator import Result
-from simulator.results.metrics import summarize
-from simulator.results.recording import down_at_samples
-from simulator.results.reservations import stochastic_rows
-from simulator.results.schema import JOBS, RESERVATIONS
+from holdfast.simulator import Result
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.results.recording import down_at_samples
+from holdfast.simulator.results.reservations import stochastic_rows
+from holdfast.simulator.results.schema import JOBS, RESERVATIONS
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.outages.outage import OutageKind
+from holdfast.workloads.table.job import Job, JobType
 from tests.search.cases import Case
 from tests.search.replays import ENDS, Stint, booked, stints_of
-from workloads.ground.units import to_ticks
-from workloads.outages.outage import OutageKind
-from workloads.table.job import Job, JobType
 
 __all__ = ["broken_laws"]
 

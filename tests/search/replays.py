@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from simulator import Result
-from simulator.machine.stochastic import ReservationRecord
-from workloads.ground.units import to_ticks
-from workloads.table.job import Job, JobType
+from holdfast.simulator import Result
+from holdfast.simulator.machine.stochastic import ReservationRecord
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["ENDS", "Stint", "booked", "stints_of"]
 

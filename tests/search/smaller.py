@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from holdfast.workloads.table.job import Job
 from tests.search.cases import Case
-from workloads.table.job import Job
 
 __all__ = ["smallest"]
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import simulate
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.units import to_ticks
 from tests.reference.hybrid import LEAST_LOSS, MECHANISMS, replay
 from tests.strategies.tables import Table, crowded_job_table, job_tables, random_job_table
-from workloads.ground.units import to_ticks
 
 options = st.fixed_dictionaries(
     {

@@ -11,9 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import Result, simulate
-from simulator.results.metrics import summarize
-from simulator.results.reservations import stochastic_rows
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.results.reservations import stochastic_rows
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND, to_seconds, to_ticks
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.job_table import read_job_table, write_job_table
 from tests.reference.backfilling import replay_reserving, replay_strict
 from tests.reference.easy import replay_easy, replay_easy_naive
 from tests.reference.hybrid import MECHANISMS, replay
@@ -22,10 +26,6 @@ from tests.strategies.lives import lively, lively_mixes
 from tests.strategies.mixes import Mix
 from tests.strategies.tables import Table, job_tables
 from tests.support.jobs import on_demand, rigid, stochastic
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND, to_seconds, to_ticks
-from workloads.table.job import Job, JobType
-from workloads.table.job_table import read_job_table, write_job_table
 
 #: (submit, eligible, nodes, walltime, runtime): small and full of ties.
 Row = tuple[int, int, int, int, int]
@@ -234,7 +234,7 @@ def test_many_waiting_jobs_are_ranked_as_few_are(order: str, monkeypatch: pytest
         for n in range(60)
     ]
     few = starts(simulate(jobs, 4, order=order))
-    monkeypatch.setattr("simulator.machine.wait_queue.DEEP", 2)
+    monkeypatch.setattr("holdfast.simulator.machine.wait_queue.DEEP", 2)
     assert starts(simulate(jobs, 4, order=order)) == few
 
 

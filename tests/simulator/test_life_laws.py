@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.placement.spans import HELD, place_nodes
-from experiments.timelines.machine_table import machine_rows
-from simulator import Result, simulate
-from simulator.machine.event_log import Entry
-from simulator.results.metrics import summarize, summarize_types
-from simulator.results.reservations import stochastic_rows
-from simulator.results.schema import JOBS
+from holdfast.experiments.placement.spans import HELD, place_nodes
+from holdfast.experiments.timelines.machine_table import machine_rows
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.results.metrics import summarize, summarize_types
+from holdfast.simulator.results.reservations import stochastic_rows
+from holdfast.simulator.results.schema import JOBS
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.table.job import Job, JobType
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.lives import lively_mixes, random_lively_mix
 from tests.strategies.mixes import Mix
-from workloads.ground.units import SECOND, to_ticks
-from workloads.table.job import Job, JobType
 
 #: Events that change how many nodes a job occupies (a warning does not), and those after which it has none.
 CHANGES = ("start", "shrink", "expand", "warn", "preempt", "expire", "complete", "kill", "cancel")

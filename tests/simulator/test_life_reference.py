@@ -8,19 +8,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from simulator import Result, simulate
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.starting_state import starting_state
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.validation import check_jobs
 from tests.reference.hybrid import MECHANISMS
 from tests.reference.life import Plain, replay_life
 from tests.simulator.test_life_laws import every_mechanism, replayed
 from tests.strategies.lives import lively, lively_mixes
 from tests.strategies.mixes import Mix
 from tests.strategies.tables import Table, job_tables
-from workloads.ground.units import SECOND, to_ticks
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.starting_state import starting_state
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job import Job, JobType
-from workloads.table.validation import check_jobs
 
 rigid_tables = job_tables(types=(JobType.RIGID,), max_jobs=16)
 

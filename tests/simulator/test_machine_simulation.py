@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast as hf
-from simulator import simulate
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.machines.fitted_requests import NodeTable, UnfitError
+from holdfast.workloads.machines.machine_file import make_machine, one_pool
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.outages.outage import OutageKind
 from tests.strategies.machines import random_jobs, random_machine
 from tests.support.jobs import rigid
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.machines.fitted_requests import NodeTable, UnfitError
-from workloads.machines.machine_file import make_machine, one_pool
-from workloads.machines.request import ResourceRequest
-from workloads.outages.outage import OutageKind
 
 #: Two nodes of four cores that jobs share.
 SHARED = make_machine(nodes=[{"names": "n[1-2]", "cores": 4}])
@@ -241,7 +241,7 @@ def test_a_result_knows_that_it_has_no_event_log() -> None:
 
 
 def test_one_request_belongs_to_each_row() -> None:
-    from workloads.machines.machine_workload import MachineWorkload
+    from holdfast.workloads.machines.machine_workload import MachineWorkload
 
     with pytest.raises(InputError, match="there must be one request for each of the 1 jobs of the table"):
         simulate([rigid(1, 0, 1, 10, 10)], 8, on_machine=MachineWorkload(SHARED, ()))

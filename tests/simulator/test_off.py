@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from experiments.cli import main
-from simulator import Result, simulate
+from holdfast.experiments.cli import main
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.job_table import read_job_table, write_job_table
 from tests.places import GOLDEN
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.mixes import Mix, random_mix
 from tests.support.jobs import rigid
-from workloads.outages.failures import FailureRate
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job
-from workloads.table.job_table import read_job_table, write_job_table
 
 TABLES = 16
 #: A job that has ended long before the others come, and those that come at this time at the earliest [s].

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from experiments.paper_readings import find_reading
-from simulator import simulate
+from holdfast.experiments.paper_readings import find_reading
+from holdfast.simulator import simulate
 from tests.preset.__main__ import main
 from tests.preset.comparison import compared_years, faults
 from tests.reference.hybrid import MECHANISMS

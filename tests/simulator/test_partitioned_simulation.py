@@ -10,25 +10,25 @@ from random import Random
 import pytest
 
 import holdfast as hf
-from experiments import cli
-from experiments.gantt.columns import page_columns
-from experiments.recordings.pool_replays import replay_pools
-from simulator.partitioned_simulation import simulate_partitions
-from simulator.results.recording import down_spans
-from simulator.results.result import Result
-from simulator.simulation import simulate_table
+from holdfast.experiments import cli
+from holdfast.experiments.gantt.columns import page_columns
+from holdfast.experiments.recordings.pool_replays import replay_pools
+from holdfast.simulator.partitioned_simulation import simulate_partitions
+from holdfast.simulator.results.recording import down_spans
+from holdfast.simulator.results.result import Result
+from holdfast.simulator.simulation import simulate_table
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.machine_workload import MachineWorkload
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.jobs import Jobs
 from tests.reference.hybrid import MECHANISMS, Replay, replay
 from tests.strategies.tables import HYBRID, Table, random_job_table
 from tests.support.jobs import on_demand, rigid
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND, to_ticks
-from workloads.machines.machine import Machine
-from workloads.machines.machine_file import make_machine
-from workloads.machines.machine_workload import MachineWorkload
-from workloads.machines.request import ResourceRequest
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job, JobType
-from workloads.table.jobs import Jobs
 
 
 def machine_for(sizes: list[int], **partition: object) -> Machine:
@@ -241,7 +241,7 @@ def test_the_command_writes_waits_of_each_partition(
     assert drawn == {(1, 0, 7200, 0, 2), (2, 0, 3600, 2, 3), (3, 3600, 3600, 3, 2), (2, 7200, 7200, 2, 3)}
     # A result that the simulation does not give is refused, not explained.
     monkeypatch.setattr(
-        "experiments.recordings.pool_replays.simulate_table",
+        "holdfast.experiments.recordings.pool_replays.simulate_table",
         lambda jobs, nodes, mechanism, **options: simulate_table(jobs, nodes, "baseline", **options),
     )
     with pytest.raises(InputError, match="partition p1 simulated again gives other results than the stored ones"):

@@ -15,23 +15,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.kernels import compiled_or_plain, replay_loop
-from policies.orders.utilities import Wfp
-from policies.port import WaitingJob
-from simulator import Result, simulate
-from simulator.results.measured_simulation import MeasuredWindow
-from simulator.results.metrics import summarize, summarize_types
-from simulator.streaming import stream
+from holdfast.policies.kernels import compiled_or_plain, replay_loop
+from holdfast.policies.orders.utilities import Wfp
+from holdfast.policies.port import WaitingJob
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.measured_simulation import MeasuredWindow
+from holdfast.simulator.results.metrics import summarize, summarize_types
+from holdfast.simulator.streaming import stream
+from holdfast.workloads.ground import object_code
+from holdfast.workloads.ground.errors import InputError, MachineCodeWarning
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.shared_data import trace_file
 from tests.strategies.tables import Table, job_tables, random_job_table
-from workloads.ground import object_code
-from workloads.ground.errors import InputError, MachineCodeWarning
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.readers import read_trace
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job, JobType
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4")
 CHANGING = (

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.workloads.ground.units import to_seconds, to_ticks
+from holdfast.workloads.table.job import JobType
 from tests.reference.easy import replay_easy, replay_easy_naive
 from tests.reference.hybrid import MECHANISMS, replay
 from tests.strategies.tables import Table, job_tables, random_job_table
 from tests.support.jobs import outcomes
-from workloads.ground.units import to_seconds, to_ticks
-from workloads.table.job import JobType
 
 #: What happens in a replay, by the names of its log.
 RULES = ("warn", "vacate", "preempt", "time-out", "plan", "drop", "wait", "hold", "resize", "notice")

@@ -12,8 +12,8 @@ from functools import partial
 
 import pytest
 
+from holdfast.workloads.table.job import Job
 from tests.support.jobs import ENGINES, Seen, losses, malleable, on_demand, outcomes, rigid
-from workloads.table.job import Job
 
 Play = Callable[..., dict[int, Seen]]
 Lose = Callable[..., dict[int, float]]

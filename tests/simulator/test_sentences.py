@@ -16,21 +16,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.placement.spans import HELD, place_nodes
-from experiments.stories.reader.timeline import Timeline
-from experiments.stories.story import Stories
-from policies.arrival import PreemptAtArrival, ShrinkPreemptAtArrival
-from policies.backfilling import Easy
-from simulator import simulate
-from simulator.conformance import check_policy
-from simulator.options import Options
+from holdfast.experiments.placement.spans import HELD, place_nodes
+from holdfast.experiments.stories.reader.timeline import Timeline
+from holdfast.experiments.stories.story import Stories
+from holdfast.policies.arrival import PreemptAtArrival, ShrinkPreemptAtArrival
+from holdfast.policies.backfilling import Easy
+from holdfast.simulator import simulate
+from holdfast.simulator.conformance import check_policy
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import Job
 from tests.reference.hybrid import MECHANISMS
 from tests.simulator.test_differential import assert_equals_reference
 from tests.strategies.tables import Table, crowded_job_table, job_tables, random_job_table
 from tests.support.jobs import ENGINES, Seen, malleable, on_demand, outcomes, rigid
-from workloads.ground.errors import ParameterError
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job
 
 Play = Callable[..., dict[int, Seen]]
 

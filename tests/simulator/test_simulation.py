@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import Result, simulate
-from simulator.results.schema import JOBS, job_schema
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.schema import JOBS, job_schema
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import Job, JobType
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.tables import Table, crowded_job_table, job_tables
 from tests.support.jobs import malleable, on_demand
-from workloads.ground.units import to_ticks
-from workloads.table.job import Job, JobType
 
 #: Events that change how many nodes a job occupies (a warning does not).
 CHANGES = ("start", "shrink", "expand", "warn", "preempt", "complete", "kill")
@@ -221,7 +221,7 @@ def test_a_simulation_leaves_nothing_to_the_collector(mechanism: str) -> None:
             table = crowded_job_table(seed)
             simulate(table.jobs, table.nodes, mechanism)
         gc.collect()
-        left = [type(item).__name__ for item in gc.garbage if type(item).__module__.startswith("simulator.")]
+        left = [type(item).__name__ for item in gc.garbage if type(item).__module__.startswith("holdfast.simulator.")]
     finally:
         gc.set_debug(0)
         gc.garbage.clear()

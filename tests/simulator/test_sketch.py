@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.kernels import compiled_or_plain
-from simulator.options import Options
-from simulator.sketch.fast_starts import PresentJob, Sketch, can_sketch
-from simulator.start_times import first_starts, starts_by_walltime
-from workloads.ground.errors import InvariantError
-from workloads.ground.units import to_ticks
-from workloads.table.job import Job, JobType
+from holdfast.policies.kernels import compiled_or_plain
+from holdfast.simulator.options import Options
+from holdfast.simulator.sketch.fast_starts import PresentJob, Sketch, can_sketch
+from holdfast.simulator.start_times import first_starts, starts_by_walltime
+from holdfast.workloads.ground.errors import InvariantError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import Job, JobType
 
 NODES, BEGIN = 16, 10_000.0
 ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f4")

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.planning.plan_book import Planner
-from simulator import Result, simulate
-from simulator.stepping.arrivals import SteppedArrivals
-from simulator.stepping.offers import SteppedPlans
+from holdfast.policies.planning.plan_book import Planner
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.stepping.arrivals import SteppedArrivals
+from holdfast.simulator.stepping.offers import SteppedPlans
+from holdfast.workloads.ground.errors import InputError, InvariantError
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.table.job import Job, JobType
 from tests.strategies import Mix, Table, job_tables, lively_mixes
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.errors import InputError, InvariantError
-from workloads.ground.units import SECOND, to_ticks
-from workloads.table.job import Job, JobType
 
 ANSWERS = ("PAA", "SPAA", "SKNAPSACK", "WAIT")
 

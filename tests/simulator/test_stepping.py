@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import simulate
-from simulator.stepping.jobs import SteppedSimulation
-from workloads.ground.errors import InputError, InvariantError
-from workloads.table.job import Job, JobType
+from holdfast.simulator import simulate
+from holdfast.simulator.stepping.jobs import SteppedSimulation
+from holdfast.workloads.ground.errors import InputError, InvariantError
+from holdfast.workloads.table.job import Job, JobType
 
 NODES = 16
 

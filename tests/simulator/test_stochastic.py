@@ -15,27 +15,27 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from policies.planning.costs import CostModel, Table
-from policies.planning.memory_execution import execute
-from policies.planning.plan import ReservationPlan
-from policies.planning.plan_book import Planner
-from policies.planning.strategies import all_checkpoint, masi, neuro_average, optimal
-from simulator import Result, simulate
-from simulator.machine.event_log import Entry
-from simulator.machine.stochastic import ReservationRecord
-from simulator.results.reservations import stochastic_rows
-from simulator.results.schema import RESERVATIONS
+from holdfast.policies.planning.costs import CostModel, Table
+from holdfast.policies.planning.memory_execution import execute
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan_book import Planner
+from holdfast.policies.planning.strategies import all_checkpoint, masi, neuro_average, optimal
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.machine.stochastic import ReservationRecord
+from holdfast.simulator.results.reservations import stochastic_rows
+from holdfast.simulator.results.schema import RESERVATIONS
+from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.distributions import Distribution, lognormal_from_moments, truncate, uniform
+from holdfast.workloads.distributions.named import gamma
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.table.job import Job, JobType
 from tests.reference.hybrid import MECHANISMS, replay
 from tests.reference.stochastic import Numbers, follow, replay_stochastic
 from tests.strategies.mixes import ONLY_RIGID, Mix, mixes, random_mix
 from tests.support.jobs import on_demand, rigid, stochastic
-from workloads.chains.device import CheckpointDevice
-from workloads.chains.runs import TaskRuns
-from workloads.distributions import Distribution, lognormal_from_moments, truncate, uniform
-from workloads.distributions.named import gamma
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import SECOND, to_ticks
-from workloads.table.job import Job, JobType
 
 EVERY = ("baseline", *MECHANISMS)
 TICK = 1e-6
@@ -828,8 +828,8 @@ def test_plans_that_were_not_given_are_refused() -> None:
 
 
 def test_reservations_are_ordered_in_the_gantt_chart() -> None:
-    from experiments.placement.ranges import size
-    from experiments.placement.spans import place_nodes
+    from holdfast.experiments.placement.ranges import size
+    from holdfast.experiments.placement.spans import place_nodes
 
     plan = ReservationPlan([20, 40], [True, False], CostModel(checkpoint=7, restart=5))
     result = simulate([stochastic(1, 0, 2, 30.0, "p"), stochastic(2, 0, 2, 35.0, "p")], 2, plans={"p": plan})

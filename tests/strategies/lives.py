@@ -1,5 +1,5 @@
 """Random job tables in which jobs are withdrawn, depend on each other, and run already: those of the other strategies
-with columns of :mod:`workloads.table.job_lifecycle`."""
+with columns of :mod:`holdfast.workloads.table.job_lifecycle`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
+from holdfast.workloads.table.job import Job, JobType
 from tests.strategies.mixes import Mix, mixes, random_mix
 from tests.strategies.tables import HYBRID
-from workloads.table.job import Job, JobType
 
 __all__ = ["lively", "lively_mixes", "random_lively_mix"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from simulator.resources.machine_jobs import MachineJob
-from workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
-from workloads.machines.request import ResourceRequest
-from workloads.outages.outage import Outage, OutageKind
+from holdfast.simulator.resources.machine_jobs import MachineJob
+from holdfast.workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["random_jobs", "random_machine", "random_outages", "with_lives"]
 

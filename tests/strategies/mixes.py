@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.table.job import Job, JobType
 from tests.reference.stochastic import Batch, Numbers, Stochastic
 from tests.strategies.tables import HYBRID, Table, job_tables, random_job_table
 from tests.support.jobs import stochastic
-from workloads.table.job import Job, JobType
 
 __all__ = ["ONLY_RIGID", "Mix", "build_mix", "mixes", "plan_of", "random_mix"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.outages.outage import Outage, OutageKind, first_outage_fault
-from workloads.table.job import Job
+from holdfast.workloads.outages.outage import Outage, OutageKind, first_outage_fault
+from holdfast.workloads.table.job import Job
 
 __all__ = ["build_outages", "outages_for", "random_outages"]
 

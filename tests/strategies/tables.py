@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from workloads.table.job import Job, JobType
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["HYBRID", "Table", "build_table", "crowded_job_table", "job_tables", "random_job_table"]
 

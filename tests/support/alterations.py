@@ -13,10 +13,10 @@ from itertools import chain
 from typing import Any
 from zlib import crc32
 
-from experiments.beyond.sensitivity import FACTORS
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.verdicts import Outcome, Verdict
-from workloads.ground.errors import InputError
+from holdfast.experiments.beyond.sensitivity import FACTORS
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.verdicts import Outcome, Verdict
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["is_number", "never_flips", "standing"]
 

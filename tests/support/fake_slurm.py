@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 
-from experiments.slurm.numbered_nodes import node_list, node_numbers
-from workloads.ground.errors import InputError
+from holdfast.experiments.slurm.numbered_nodes import node_list, node_numbers
+from holdfast.workloads.ground.errors import InputError
 
 
 @dataclass

@@ -8,13 +8,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from experiments.output.manifest import seal
-from simulator import simulate
-from simulator.machine.job_factory import job_state
-from simulator.machine.job_state import JobState
-from simulator.options import Options
+from holdfast.experiments.output.manifest import seal
+from holdfast.simulator import simulate
+from holdfast.simulator.machine.job_factory import job_state
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.options import Options
+from holdfast.workloads.table.job import Job, JobType
 from tests.reference.hybrid import replay
-from workloads.table.job import Job, JobType
 
 __all__ = [
     "ENGINES",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from workloads.ground.checksums import seal_json
+from holdfast.workloads.ground.checksums import seal_json
 
 __all__ = ["sealed_again", "unsealed"]
 

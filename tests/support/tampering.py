@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.study.experiment import Experiment, Row, Tables, judge_experiment
-from experiments.study.verdicts import verdict_row
+from holdfast.experiments.study.experiment import Experiment, Row, Tables, judge_experiment
+from holdfast.experiments.study.verdicts import verdict_row
+from holdfast.workloads.ground.errors import InputError
 from tests.support.alterations import is_number
-from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

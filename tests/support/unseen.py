@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from experiments.study.simulation_cache import COLUMNS
+from holdfast.experiments.study.simulation_cache import COLUMNS
 
 __all__ = ["UNSEEN", "excused", "named"]
 

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from workloads.chains.convolution import partial_sums
-from workloads.chains.runs import TaskRuns
-from workloads.chains.task_fits import fit_distribution
-from workloads.distributions import Distribution
-from workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.chains.convolution import partial_sums
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.chains.task_fits import fit_distribution
+from holdfast.workloads.distributions import Distribution
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["Task", "TaskChain"]
 
@@ -27,7 +27,8 @@ class Task:
     Attributes
     ----------
     distribution
-        Distribution of the duration of the task [s]; see :class:`workloads.distributions.distribution.Distribution`.
+        Distribution of the duration of the task [s]; see
+        :class:`holdfast.workloads.distributions.distribution.Distribution`.
     memory
         Peak memory of the task [GB]; it does not depend on the input ([P], section 3.1).
     average
@@ -59,7 +60,7 @@ class TaskChain:
 
     Examples
     --------
-    >>> from workloads.chains.task_fits import Normal
+    >>> from holdfast.workloads.chains.task_fits import Normal
     >>> chain = TaskChain((Task(Normal(100.0, 10.0), 2.0), Task(Normal(300.0, 10.0), 4.0)))
     >>> chain.mean_memory()
     3.5
@@ -201,7 +202,7 @@ class TaskChain:
 
         Examples
         --------
-        >>> from workloads.chains.task_fits import Normal
+        >>> from holdfast.workloads.chains.task_fits import Normal
         >>> chain = TaskChain((Task(Normal(100.0, 10.0), 2.0), Task(Normal(300.0, 10.0), 4.0)))
         >>> chain.memory_quantile([85.0, 90.0], 0.1).tolist()
         [2.0, 4.0]

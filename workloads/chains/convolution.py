@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workloads.chains.task_fits import Normal
-from workloads.distributions import ContinuousDistribution, Distribution
+from holdfast.workloads.chains.task_fits import Normal
+from holdfast.workloads.distributions import ContinuousDistribution, Distribution
 
 __all__ = ["GridDistribution", "partial_sums"]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workloads.ground.errors import TraceError
-from workloads.ground.fields import Columns, number, whole
-from workloads.ground.files import read_text
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.fields import Columns, number, whole
+from holdfast.workloads.ground.files import read_text
 
 __all__ = ["Cells", "read_cells"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["CheckpointDevice"]
 

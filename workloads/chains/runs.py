@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from workloads.chains.csv_cells import Cells, read_cells
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.chains.csv_cells import Cells, read_cells
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["Makespans", "TaskRuns", "read_slant_makespans", "read_slant_tasks"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workloads.chains.runs import Makespans, TaskRuns
-from workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.chains.runs import Makespans, TaskRuns
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["MACRUISE_TABLE", "SLANT_PEAKS", "SLANT_TABLE", "macruise_like", "makespans_like", "slant_like"]
 

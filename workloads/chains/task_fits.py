@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workloads.distributions import Array, ContinuousDistribution, Distribution, gamma, lognormal_from_moments
-from workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.distributions import Array, ContinuousDistribution, Distribution, gamma, lognormal_from_moments
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["FITS", "Kernel", "Normal", "choose_fit", "fit_distribution", "leave_one_out_score"]
 

@@ -1,8 +1,13 @@
 """Runtime distributions: by name, from scipy, truncated, shifted, mixed and discrete, and grids to discretise them."""
 
-from workloads.distributions.distribution import Array, ContinuousDistribution, DiscreteDistribution, Distribution
-from workloads.distributions.grids import GRIDS, algorithm_1_size, discretise, from_samples
-from workloads.distributions.named import (
+from holdfast.workloads.distributions.distribution import (
+    Array,
+    ContinuousDistribution,
+    DiscreteDistribution,
+    Distribution,
+)
+from holdfast.workloads.distributions.grids import GRIDS, algorithm_1_size, discretise, from_samples
+from holdfast.workloads.distributions.named import (
     TABLE_1,
     beta,
     bounded_pareto,
@@ -16,8 +21,8 @@ from workloads.distributions.named import (
     uniform,
     weibull,
 )
-from workloads.distributions.scipy_adapter import from_scipy
-from workloads.distributions.truncated import TAIL, bound_support, has_mean, truncate
+from holdfast.workloads.distributions.scipy_adapter import from_scipy
+from holdfast.workloads.distributions.truncated import TAIL, bound_support, has_mean, truncate
 
 __all__ = [
     "GRIDS",

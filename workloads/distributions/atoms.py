@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workloads.distributions.distribution import Array, Distribution
+from holdfast.workloads.distributions.distribution import Array, Distribution
 
 __all__ = ["find_atoms"]
 
@@ -30,8 +30,8 @@ def find_atoms(distribution: Distribution) -> Array:
 
     Examples
     --------
-    >>> from workloads.distributions import DiscreteDistribution, uniform
-    >>> from workloads.distributions.mixture import mixture
+    >>> from holdfast.workloads.distributions import DiscreteDistribution, uniform
+    >>> from holdfast.workloads.distributions.mixture import mixture
     >>> find_atoms(uniform(1.0, 2.0)), find_atoms(mixture([uniform(1.0, 2.0), DiscreteDistribution([1.5], [1.0])]))
     (array([], dtype=float64), array([1.5]))
     """

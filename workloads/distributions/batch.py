@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workloads.distributions.distribution import SLACK, Array, DiscreteDistribution
+from holdfast.workloads.distributions.distribution import SLACK, Array, DiscreteDistribution
 
 __all__ = ["DistributionBatch"]
 

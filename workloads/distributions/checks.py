@@ -8,8 +8,8 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import decimal
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import decimal
 
 __all__ = ["above", "finite", "nonnegative", "positive", "runtimes"]
 
@@ -34,7 +34,7 @@ def positive(parameter: str, value: SupportsFloat) -> float:
 
     >>> positive("mean", -1)
     Traceback (most recent call last):
-    workloads.ground.errors.ParameterError: mean must be a finite number above 0, not -1.0
+    holdfast.workloads.ground.errors.ParameterError: mean must be a finite number above 0, not -1.0
     """
     legal = "a finite number above 0"
     number = _number(parameter, value, legal)

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from workloads.distributions.checks import runtimes
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.distributions.checks import runtimes
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = [
     "SLACK",
@@ -78,7 +78,7 @@ class ContinuousDistribution(ABC):
 
     A subclass defines ``name``, ``lower``, ``upper``, ``_cdf``, ``_sf``, ``_ppf`` and ``_isf``. It defines ``mean`` if
     there is a formula, and ``atoms`` if it knows where its distribution function jumps; otherwise
-    :func:`workloads.distributions.atoms.find_atoms` searches for jumps.
+    :func:`holdfast.workloads.distributions.atoms.find_atoms` searches for jumps.
     """
 
     name: str

@@ -9,12 +9,12 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from workloads.distributions.atoms import find_atoms
-from workloads.distributions.checks import nonnegative, positive, runtimes
-from workloads.distributions.distribution import Array, DiscreteDistribution, Distribution
-from workloads.distributions.tail import body_end, tail_grid
-from workloads.distributions.truncated import bound_support
-from workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.distributions.atoms import find_atoms
+from holdfast.workloads.distributions.checks import nonnegative, positive, runtimes
+from holdfast.workloads.distributions.distribution import Array, DiscreteDistribution, Distribution
+from holdfast.workloads.distributions.tail import body_end, tail_grid
+from holdfast.workloads.distributions.truncated import bound_support
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["GRIDS", "MOST_CELLS", "algorithm_1_size", "discretise", "from_samples"]
 
@@ -52,16 +52,17 @@ def discretise(distribution: Distribution, n: int, grid: str = "cubic") -> Discr
     Parameters
     ----------
     distribution
-        A distribution; an infinite support is bounded first (:func:`workloads.distributions.truncated.bound_support`).
-        A discrete distribution is its own grid and is returned unchanged.
+        A distribution; an infinite support is bounded first
+        (:func:`holdfast.workloads.distributions.truncated.bound_support`). A discrete distribution is its own grid and
+        is returned unchanged.
     n
         Number of cells, 1 to 200,000.
     grid
         ``"equal-time"``: v_i = a + (b - a) i/n, the one that Theorem 3 of [R] covers; ``"equal-probability"``:
         v_i = Q(i/n); ``"cubic"``: v_i = a + (b - a) (i/n)^3. Where b is distant, the n
-        cubic cells end before (:func:`workloads.distributions.tail.body_end`) and at most n + 1 cells follow
-        (:func:`workloads.distributions.tail.tail_grid`). Atoms of the distribution
-        (:func:`workloads.distributions.atoms.find_atoms`) are values of every grid.
+        cubic cells end before (:func:`holdfast.workloads.distributions.tail.body_end`) and at most n + 1 cells follow
+        (:func:`holdfast.workloads.distributions.tail.tail_grid`). Atoms of the distribution
+        (:func:`holdfast.workloads.distributions.atoms.find_atoms`) are values of every grid.
 
     Returns
     -------
@@ -78,7 +79,7 @@ def discretise(distribution: Distribution, n: int, grid: str = "cubic") -> Discr
 
     Examples
     --------
-    >>> from workloads.distributions.named import uniform
+    >>> from holdfast.workloads.distributions.named import uniform
     >>> discretise(uniform(1.0, 3.0), 4, "equal-time").values
     array([1.5, 2. , 2.5, 3. ])
     """
@@ -162,7 +163,7 @@ def algorithm_1_size(
 
     Examples
     --------
-    >>> from workloads.distributions.named import uniform
+    >>> from holdfast.workloads.distributions.named import uniform
     >>> algorithm_1_size(uniform(1.0, 20.0), 1.0, gamma=0.1, checkpoint=0.1, restart=0.1)
     570
     """

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.distributions.atoms import find_atoms
-from workloads.distributions.distribution import Array, ContinuousDistribution, Distribution
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.distributions.atoms import find_atoms
+from holdfast.workloads.distributions.distribution import Array, ContinuousDistribution, Distribution
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["Mixture", "mixture"]
 
@@ -85,7 +85,7 @@ def mixture(parts: Sequence[Distribution], weights: npt.ArrayLike | None = None,
 
     Examples
     --------
-    >>> from workloads.distributions.named import uniform
+    >>> from holdfast.workloads.distributions.named import uniform
     >>> distribution = mixture([uniform(0.0, 1.0), uniform(2.0, 3.0)])
     >>> float(distribution.cdf(1.5)), distribution.mean(), round(float(distribution.ppf(0.75)), 9)
     (0.5, 1.5, 2.5)

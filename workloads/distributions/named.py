@@ -10,10 +10,10 @@ from types import MappingProxyType
 import numpy as np
 import scipy
 
-from workloads.distributions.checks import above, finite, nonnegative, positive
-from workloads.distributions.distribution import Array, Distribution, SmoothDistribution
-from workloads.distributions.truncated import Truncated, truncate
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.distributions.checks import above, finite, nonnegative, positive
+from holdfast.workloads.distributions.distribution import Array, Distribution, SmoothDistribution
+from holdfast.workloads.distributions.truncated import Truncated, truncate
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = [
     "TABLE_1",
@@ -244,7 +244,7 @@ def pareto(minimum: float, shape: float) -> Distribution:
 
 
 def normal(mean: float, std: float) -> Distribution:
-    """The normal distribution on all numbers; truncate it for runtimes (:mod:`workloads.distributions.truncated`)."""
+    """The normal distribution; truncate it for runtimes (:mod:`holdfast.workloads.distributions.truncated`)."""
     return _Normal(finite("mean", mean), positive("std", std))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.distributions.distribution import Array
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.distributions.distribution import Array
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["ScipyDistribution", "from_scipy"]
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.distributions.atoms import find_atoms
-from workloads.distributions.checks import nonnegative
-from workloads.distributions.distribution import Array, ContinuousDistribution, DiscreteDistribution, Distribution
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.distributions.atoms import find_atoms
+from holdfast.workloads.distributions.checks import nonnegative
+from holdfast.workloads.distributions.distribution import (
+    Array,
+    ContinuousDistribution,
+    DiscreteDistribution,
+    Distribution,
+)
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["Shifted", "shift"]
 
@@ -60,7 +65,7 @@ def shift(distribution: Distribution, location: float) -> Distribution:
 
     Examples
     --------
-    >>> from workloads.distributions.named import exponential
+    >>> from holdfast.workloads.distributions.named import exponential
     >>> distribution = shift(exponential(2.0), 1.0)
     >>> distribution.mean(), distribution.lower, float(distribution.sf(1.0))
     (3.0, 1.0, 1.0)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from workloads.distributions.distribution import Array, Distribution
-from workloads.distributions.truncated import TAIL
+from holdfast.workloads.distributions.distribution import Array, Distribution
+from holdfast.workloads.distributions.truncated import TAIL
 
 __all__ = ["body_end", "tail_grid"]
 
@@ -39,8 +39,8 @@ def body_end(distribution: Distribution) -> float:
 
     Examples
     --------
-    >>> from workloads.distributions.named import exponential
-    >>> from workloads.distributions.truncated import truncate
+    >>> from holdfast.workloads.distributions.named import exponential
+    >>> from holdfast.workloads.distributions.truncated import truncate
     >>> body_end(truncate(exponential(1.0), upper=20.0)), round(body_end(truncate(exponential(1.0), upper=1e6)), 3)
     (20.0, 16.118)
     """

@@ -8,15 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from workloads.distributions.atoms import find_atoms
-from workloads.distributions.distribution import (
+from holdfast.workloads.distributions.atoms import find_atoms
+from holdfast.workloads.distributions.distribution import (
     Array,
     ContinuousDistribution,
     DiscreteDistribution,
     Distribution,
     integrate_mean,
 )
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["TAIL", "Truncated", "bound_support", "has_mean", "truncate"]
 
@@ -103,7 +103,7 @@ class Truncated(ContinuousDistribution):
 def has_mean(distribution: Distribution) -> bool:
     """Whether the mean of a distribution is finite, decided without computing it if the untruncated mean is finite.
 
-    >>> from workloads.distributions.named import pareto
+    >>> from holdfast.workloads.distributions.named import pareto
     >>> has_mean(truncate(pareto(1.0, 0.5), 2.0)), has_mean(truncate(pareto(1.0, 0.5), 2.0, 8.0))
     (False, True)
     """
@@ -134,7 +134,7 @@ def truncate(
     -------
     Distribution
         The distribution itself if the bounds do not change it; a
-        :class:`~workloads.distributions.distribution.DiscreteDistribution` if it is discrete.
+        :class:`~holdfast.workloads.distributions.distribution.DiscreteDistribution` if it is discrete.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def truncate(
 
     Examples
     --------
-    >>> from workloads.distributions.named import uniform
+    >>> from holdfast.workloads.distributions.named import uniform
     >>> half = truncate(uniform(0.0, 4.0), upper=2.0)
     >>> half.upper, float(half.cdf(1.0)), half.mean()
     (2.0, 0.5, 1.0)
@@ -211,7 +211,7 @@ def bound_support(distribution: Distribution, tail: float = TAIL) -> Distributio
 
     Examples
     --------
-    >>> from workloads.distributions.named import exponential
+    >>> from holdfast.workloads.distributions.named import exponential
     >>> round(bound_support(exponential(1.0)).upper, 3)
     16.118
     """

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.distributions import Array
-from workloads.fits.fit import Samples
+from holdfast.workloads.distributions import Array
+from holdfast.workloads.fits.fit import Samples
 
 __all__ = ["ESTIMATORS", "EXPONENTIALS", "NORMALS", "Between", "Family", "Point"]
 

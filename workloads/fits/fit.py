@@ -12,9 +12,16 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from workloads.distributions import Array, DiscreteDistribution, Distribution, bound_support, discretise, has_mean
-from workloads.distributions.checks import runtimes
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.distributions import (
+    Array,
+    DiscreteDistribution,
+    Distribution,
+    bound_support,
+    discretise,
+    has_mean,
+)
+from holdfast.workloads.distributions.checks import runtimes
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["FARTHEST", "Fit", "Samples", "check_fit", "quiet"]
 
@@ -41,7 +48,7 @@ class Fit:
     reason_refused
         Reason for rejecting the distribution, as a phrase; None for a good fit.
     method
-        The kind of fit, one of :data:`~workloads.fits.selection.METHODS`.
+        The kind of fit, one of :data:`~holdfast.workloads.fits.selection.METHODS`.
     """
 
     name: str

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.distributions import Array, truncate
-from workloads.distributions.distribution import SmoothDistribution
-from workloads.fits.fit import Fit, Samples, check_fit, quiet
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.distributions import Array, truncate
+from holdfast.workloads.distributions.distribution import SmoothDistribution
+from holdfast.workloads.fits.fit import Fit, Samples, check_fit, quiet
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = [
     "MAX_DEGREE",

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from workloads.distributions import TAIL, Distribution, from_scipy, truncate
-from workloads.fits.estimation import ESTIMATORS, EXPONENTIALS, NORMALS, Family, Point
-from workloads.fits.fit import FARTHEST, Fit, Samples, check_fit, quiet
-from workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.distributions import TAIL, Distribution, from_scipy, truncate
+from holdfast.workloads.fits.estimation import ESTIMATORS, EXPONENTIALS, NORMALS, Family, Point
+from holdfast.workloads.fits.fit import FARTHEST, Fit, Samples, check_fit, quiet
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["ESTIMATORS", "USUAL", "Family", "fit_usual"]
 
@@ -76,7 +76,8 @@ def fit_usual(
     Raises
     ------
     UnknownNameError
-        If a name is not in :data:`USUAL`, or the estimator not in :data:`~workloads.fits.estimation.ESTIMATORS`.
+        If a name is not in :data:`USUAL`, or the estimator not in
+        :data:`~holdfast.workloads.fits.estimation.ESTIMATORS`.
 
     Notes
     -----

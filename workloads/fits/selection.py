@@ -12,12 +12,12 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workloads.distributions import Array, DiscreteDistribution, Distribution
-from workloads.distributions.checks import runtimes
-from workloads.fits.fit import Fit, Samples
-from workloads.fits.kernel_density import fit_interpolation, fit_kernel, fit_polynomial
-from workloads.fits.parametric import fit_usual
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.distributions import Array, DiscreteDistribution, Distribution
+from holdfast.workloads.distributions.checks import runtimes
+from holdfast.workloads.fits.fit import Fit, Samples
+from holdfast.workloads.fits.kernel_density import fit_interpolation, fit_kernel, fit_polynomial
+from holdfast.workloads.fits.parametric import fit_usual
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
 __all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "fit_discrete", "make_fits"]
 
@@ -194,8 +194,8 @@ def choose(
         Second argument of the planner.
     planner
         Function ``planner(distribution, costs)`` that returns a plan, e.g. a strategy of
-        ``policies.planning.strategies``. It is called some hundred times; a coarse grid (200 cubic cells) suffices to
-        rank the distributions.
+        ``holdfast.policies.planning.strategies``. It is called some hundred times; a coarse grid (200 cubic cells)
+        suffices to rank the distributions.
     rng
         Generator that divides the samples into folds.
     folds

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from workloads.ground.errors import InputError
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["UNSEALED", "digest_holds", "has_digest", "has_leading_seal", "is_sealed", "seal_json", "with_digest"]
 

@@ -23,8 +23,8 @@ from typing import Any, cast, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from workloads.ground.errors import MachineCodeWarning
-from workloads.ground.files import partial_name
+from holdfast.workloads.ground.errors import MachineCodeWarning
+from holdfast.workloads.ground.files import partial_name
 
 __all__ = [
     "Kinds",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from workloads.ground.parameters import Values, duration
-from workloads.ground.units import duration_text
+from holdfast.workloads.ground.parameters import Values, duration
+from holdfast.workloads.ground.units import duration_text
 
 __all__ = ["TIME_OR_DATE", "is_date"]
 
@@ -25,5 +25,6 @@ def _write(value: float | str) -> str:
     return value if isinstance(value, str) else duration_text(value)
 
 
-#: Values of options that take a duration [s], or a date (``workloads.logs.clock.LogClock``), which stays a text.
+#: Values of options that take a duration [s], or a date (``holdfast.workloads.logs.clock.LogClock``), which stays a
+#: text.
 TIME_OR_DATE = Values("TIME", _read, _write, "s")

@@ -8,8 +8,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import read_text
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.files import read_text
 
 __all__ = ["DEEPEST", "parse_json", "parse_toml", "read_json", "read_toml"]
 
@@ -22,12 +22,12 @@ _TOO_LONG = "holds a whole number of more than 4,300 digits, or a date that does
 
 
 def read_json(path: str | Path) -> Any:
-    """Parse a JSON file; see :func:`parse_json` and :func:`workloads.ground.files.read_text`."""
+    """Parse a JSON file; see :func:`parse_json` and :func:`holdfast.workloads.ground.files.read_text`."""
     return parse_json(read_text(path), path)
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """Parse a TOML file; see :func:`parse_toml` and :func:`workloads.ground.files.read_text`."""
+    """Parse a TOML file; see :func:`parse_toml` and :func:`holdfast.workloads.ground.files.read_text`."""
     return parse_toml(read_text(path), path)
 
 

@@ -16,7 +16,7 @@
 
 The command line reports an :class:`InputError`, and trouble with the machine such as a full disk, in one sentence on
 standard error with exit status 2. An :class:`InvariantError`, like any other exception, is a defect: one sentence, exit
-status 70 and a crash file with the traceback (``experiments.crashes``).
+status 70 and a crash file with the traceback (``holdfast.experiments.crashes``).
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ __all__ = [
 
 #: Characters of a value that a message shows.
 _LONGEST = 60
-#: Packages of Holdfast; a failure to import one of their modules is a defect.
-_OURS = ("holdfast", "workloads", "policies", "simulator", "experiments")
 #: Maximum number of known names in a message; it has only the number of the others.
 _MOST_NAMES = 40
 
@@ -123,7 +121,7 @@ def is_foreign(error: BaseException) -> bool:
     if isinstance(error, HoldfastError):
         return not isinstance(error, InvariantError)
     if isinstance(error, ImportError):
-        return (error.name or "").partition(".")[0] not in _OURS
+        return (error.name or "").partition(".")[0] != "holdfast"
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
         return True
     return isinstance(error, MemoryError | OSError) or _is_dead_worker(error)

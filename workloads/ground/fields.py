@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from workloads.ground.errors import format_value
-from workloads.ground.numbers import decimal, integer
+from holdfast.workloads.ground.errors import format_value
+from holdfast.workloads.ground.numbers import decimal, integer
 
 __all__ = ["LARGEST_WHOLE", "Columns", "number", "seconds_of_date", "whole"]
 

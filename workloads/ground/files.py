@@ -19,9 +19,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, Literal, overload
 
-from workloads.ground.errors import OutputError, TraceError
-from workloads.ground.lines import lines_with_ends
-from workloads.ground.safe_read import TooLargeError, read_content
+from holdfast.workloads.ground.errors import OutputError, TraceError
+from holdfast.workloads.ground.lines import lines_with_ends
+from holdfast.workloads.ground.safe_read import TooLargeError, read_content
 
 __all__ = [
     "atomic_open",
@@ -76,7 +76,8 @@ def read_bytes(path: str | Path) -> bytes:
     ------
     TraceError
         If the file is missing, a directory, unreadable, empty, a damaged gzip file, or too large: more than 1 GiB
-        (:data:`workloads.ground.safe_read.LARGEST_INPUT`), or, for gzip, more than 64 MiB and 50 times its packed size.
+        (:data:`holdfast.workloads.ground.safe_read.LARGEST_INPUT`), or, for gzip, more than 64 MiB and 50 times its
+        packed size.
     """
     with _reading(path):
         data = read_content(path)

@@ -1,6 +1,6 @@
 """Import of a ``module:name`` path, also from a module in the current directory.
 
-Importing runs code. Names from files must first pass :func:`workloads.ground.trust.admit`.
+Importing runs code. Names from files must first pass :func:`holdfast.workloads.ground.trust.admit`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from workloads.ground.errors import InputError, UnknownNameError, format_value
+from holdfast.workloads.ground.errors import InputError, UnknownNameError, format_value
 
 __all__ = ["import_attribute"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from workloads.ground.errors import format_value
-from workloads.ground.fields import whole
+from holdfast.workloads.ground.errors import format_value
+from holdfast.workloads.ground.fields import whole
 
 __all__ = ["LARGEST_JOB", "LARGEST_TASK", "component_id", "job_id_text", "job_number", "parse_job_id", "task_id"]
 

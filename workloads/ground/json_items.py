@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import TraceError
+from holdfast.workloads.ground.errors import TraceError
 
 __all__ = ["json_items"]
 

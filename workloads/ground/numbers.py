@@ -10,7 +10,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, TypeGuard
 
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["check_whole", "decimal", "integer", "is_number", "is_whole"]
 

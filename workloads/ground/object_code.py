@@ -2,7 +2,8 @@
 
 Loading numba takes a second of processor time, more than the replay of a year of a real machine. A loop over numbers
 and arrays of numbers does not need numba at run time. Its object code is stored separately, in the cache of
-:mod:`workloads.ground.compilation` and under the same rules, and a process loads it in a few hundredths of a second.
+:mod:`holdfast.workloads.ground.compilation` and under the same rules, and a process loads it in a few hundredths of a
+second.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from workloads.ground.compilation import (
+from holdfast.workloads.ground.compilation import (
     Kinds,
     assembly,
     called_functions,
@@ -64,7 +65,7 @@ def object_code(function: Callable[..., Any], kinds: str = "", *, compiles: bool
     callable or None
         An equivalent function with positional arguments, all of them named tuples or none, which also accepts addresses
         of arrays. None if numba is missing or fails, or ``compiles`` forbids it; the plain function gives the same
-        results. Failures cause a :class:`~workloads.ground.errors.MachineCodeWarning`.
+        results. Failures cause a :class:`~holdfast.workloads.ground.errors.MachineCodeWarning`.
     """
     try:
         import llvmlite  # type: ignore[import-untyped]

@@ -1,7 +1,7 @@
 """Declared parameters: the field of a dataclass carries the type, unit, legal values and help text of its parameter.
 
 A field is annotated with a :class:`Parameter`, and with :class:`Values` if its type does not define the notation of
-values. ``experiments.option_parser`` derives the options of commands from these declarations alone:
+values. ``holdfast.experiments.option_parser`` derives the options of commands from these declarations alone:
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -19,10 +19,10 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.fields import LARGEST_WHOLE
-from workloads.ground.numbers import decimal, integer
-from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, duration_text, parse_duration
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.fields import LARGEST_WHOLE
+from holdfast.workloads.ground.numbers import decimal, integer
+from holdfast.workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, duration_text, parse_duration
 
 __all__ = [
     "Declared",
@@ -61,7 +61,7 @@ class Values:
     metavar
         Placeholder of a value in the help, such as ``TIME``.
     read
-        Converts a word to a value; its :class:`~workloads.ground.errors.ParameterError` names no parameter.
+        Converts a word to a value; its :class:`~holdfast.workloads.ground.errors.ParameterError` names no parameter.
     write
         Converts a value to a word, for the default in the help.
     unit

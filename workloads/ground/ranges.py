@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import is_number, is_whole
-from workloads.ground.units import LARGEST_TIME, SECOND
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import is_number, is_whole
+from holdfast.workloads.ground.units import LARGEST_TIME, SECOND
 
 __all__ = ["DURATION", "PATIENCE", "PLAIN", "Range", "declared_range", "legal"]
 
@@ -107,7 +107,7 @@ def legal(**ranges: Range) -> Callable[[T], T]:
     >>> Mine(weight=2)
     Traceback (most recent call last):
     ...
-    workloads.ground.errors.ParameterError: weight must be a number from 0 to 1, not 2
+    holdfast.workloads.ground.errors.ParameterError: weight must be a number from 0 to 1, not 2
     """
 
     def declare(owner: T) -> T:

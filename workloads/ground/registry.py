@@ -18,17 +18,13 @@ from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.import_paths import import_attribute
-from workloads.ground.ranges import declared_range
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.import_paths import import_attribute
+from holdfast.workloads.ground.ranges import declared_range
 
 __all__ = ["Known", "Registry", "check_function", "function_adapter", "parse_parameter", "plugin_parameters"]
 
 T = TypeVar("T")
-
-#: Packages of the built-in plug-ins.
-_OURS = ("workloads", "policies", "simulator", "experiments")
-
 
 #: Kinds of each built-in plug-in, by the identity of its function or class.
 _KINDS: dict[int, set[str]] = {}
@@ -69,7 +65,7 @@ class Registry(Generic[T]):
         Group of entry points to search; empty: none.
     adapt
         Function that converts a plug-in to the type of the registry, e.g. wraps a plain function; raises
-        :class:`~workloads.ground.errors.InputError` if it cannot.
+        :class:`~holdfast.workloads.ground.errors.InputError` if it cannot.
     """
 
     def __init__(self, kind: str, group: str = "", adapt: Callable[[Any], T] | None = None) -> None:
@@ -366,7 +362,7 @@ def parse_parameter(plugin: object, parameter: str, text: str) -> Any:
     """Parse the value of a parameter of a plug-in: a number if possible, otherwise the text.
 
     A number must be in the range that the plug-in declares, or in a default range that avoids overflows
-    (:mod:`workloads.ground.ranges`).
+    (:mod:`holdfast.workloads.ground.ranges`).
 
     Raises
     ------
@@ -388,7 +384,7 @@ def parse_parameter(plugin: object, parameter: str, text: str) -> Any:
 
 
 def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] in _OURS
+    return module.partition(".")[0] == "holdfast"
 
 
 def _first_line(plugin: Any) -> str:

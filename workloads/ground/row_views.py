@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import InputError
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["Codes", "ColumnRows", "Rows", "as_column"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.ground.units import SECOND, to_ticks
 
 __all__ = ["in_ticks", "list_in_ticks"]
 
@@ -16,7 +16,7 @@ _EXACT = 2**53 // SECOND
 
 
 def in_ticks(seconds: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Round seconds to ticks, as :func:`workloads.ground.units.to_ticks` does with floats.
+    """Round seconds to ticks, as :func:`holdfast.workloads.ground.units.to_ticks` does with floats.
 
     >>> in_ticks([0.5, 1.5]).tolist()
     [500000, 1500000]
@@ -25,7 +25,7 @@ def in_ticks(seconds: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 
 def list_in_ticks(seconds: Sequence[float]) -> list[int]:
-    """Apply :func:`workloads.ground.units.to_ticks` to each value, including integers of any size.
+    """Apply :func:`holdfast.workloads.ground.units.to_ticks` to each value, including integers of any size.
 
     >>> list_in_ticks([1, 2.5])
     [1000000, 2500000]

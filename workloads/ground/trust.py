@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.errors import TraceError, format_value
 
 __all__ = ["Trusting", "admit", "is_trusted", "trust"]
 
@@ -43,7 +43,8 @@ def trust(given: bool = True) -> Iterator[None]:
     'my.module:mine'
     >>> admit("order", "my.module:mine", "fig6.toml", key="options.order")
     Traceback (most recent call last):
-    workloads.ground.errors.TraceError: fig6.toml: options.order: the order 'my.module:mine' is code that a file \
+    holdfast.workloads.ground.errors.TraceError: fig6.toml: options.order: the order 'my.module:mine' is code that a
+    file \
 names; legal without trust are names that are built in or of an installed package: look at the code, then add --trust \
 (in Python: hf.trust())
     """

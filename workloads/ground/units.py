@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = [
     "COSTS",

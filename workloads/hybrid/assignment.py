@@ -13,23 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
-from workloads.ground.units import to_ticks
-from workloads.hybrid.groups import job_groups
-from workloads.hybrid.job_types import TypedJobs
-from workloads.hybrid.notices import notice_shares, notice_times
-from workloads.hybrid.recorded_types import TypeRule, has_recorded_types, parse_type_rule, recorded_types
-from workloads.hybrid.type_mix import Assignment
-from workloads.logs.trace import Trace
-from workloads.table.job import RIGID, JobType
-from workloads.table.jobs import Jobs
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.hybrid.groups import job_groups
+from holdfast.workloads.hybrid.job_types import TypedJobs
+from holdfast.workloads.hybrid.notices import notice_shares, notice_times
+from holdfast.workloads.hybrid.recorded_types import TypeRule, has_recorded_types, parse_type_rule, recorded_types
+from holdfast.workloads.hybrid.type_mix import Assignment
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job import RIGID, JobType
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["Assignment", "as_rigid", "assign"]
 
 #: Shares of the notices if no job has one.
 NO_NOTICES = (1.0, 0.0, 0.0, 0.0)
-#: Indices of the types in :class:`~workloads.table.job.JobType`.
+#: Indices of the types in :class:`~holdfast.workloads.table.job.JobType`.
 _RIGID, _ON_DEMAND, _MALLEABLE, _STOCHASTIC = range(len(JobType))
 
 
@@ -45,15 +45,15 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     seed
         Seed of the random choices, >= 0.
     **changes
-        Fields of :class:`~workloads.hybrid.type_mix.Assignment` that differ from ``parameters``.
+        Fields of :class:`~holdfast.workloads.hybrid.type_mix.Assignment` that differ from ``parameters``.
 
     Returns
     -------
     Jobs
         Jobs in the order of the trace. Times are multiples of a tick. Job ids are those of the trace if they are
         unique, else 1, 2, ... for all jobs. A job that arrives at the start of the trace has a notice before the first
-        submit. :func:`workloads.hybrid.type_balance.imbalance` detects a group with most of the jobs, and types without
-        jobs.
+        submit. :func:`holdfast.workloads.hybrid.type_balance.imbalance` detects a group with most of the jobs, and
+        types without jobs.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
 
     Examples
     --------
-    >>> from workloads.logs.trace import TraceJob
+    >>> from holdfast.workloads.logs.trace import TraceJob
     >>> trace = Trace((TraceJob(1, 0.0, 128, 3600.0, 7200.0, project="a"),), nodes=4392)
     >>> [(job.job_id, job.type.value, job.runtime) for job in assign(trace, seed=4)]
     [(1, 'rigid', 3600.0)]

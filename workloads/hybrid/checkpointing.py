@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.units import to_ticks
-from workloads.hybrid.type_mix import NODE_MTBF
-from workloads.table.job import Job
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.hybrid.type_mix import NODE_MTBF
+from holdfast.workloads.table.job import Job
 
 __all__ = [
     "NODE_MTBF",
@@ -173,7 +173,7 @@ def checkpoints_of_job(job: Job) -> int:
 
     Examples
     --------
-    >>> from workloads.table.job import JobType
+    >>> from holdfast.workloads.table.job import JobType
     >>> checkpoints_of_job(Job(1, JobType.RIGID, 0.0, 128, 1000.0, 1200.0, None, 100.0, 350.0, 100.0))
     1
     """

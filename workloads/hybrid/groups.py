@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.parameters import choices
-from workloads.hybrid.type_mix import Assignment
-from workloads.logs.trace import Trace
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.parameters import choices
+from holdfast.workloads.hybrid.type_mix import Assignment
+from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "job_groups", "resolve_grouping"]
 

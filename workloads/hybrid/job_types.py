@@ -13,13 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.ticks import in_ticks
-from workloads.ground.units import LARGEST_TIME, SECOND, to_seconds, to_ticks
-from workloads.hybrid.checkpointing import checkpoint_cost, checkpoint_interval
-from workloads.logs.trace import TraceJobs
-from workloads.table.job import JobType
-from workloads.table.jobs import Jobs
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.ground.units import LARGEST_TIME, SECOND, to_seconds, to_ticks
+from holdfast.workloads.hybrid.checkpointing import checkpoint_cost, checkpoint_interval
+from holdfast.workloads.logs.trace import TraceJobs
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["Overheads", "TypedJobs"]
 
@@ -32,7 +32,7 @@ _ENDLESS = 1 << 62
 
 
 class Overheads(Protocol):
-    """The parameters of the conversion; see :class:`workloads.hybrid.type_mix.Assignment`."""
+    """The parameters of the conversion; see :class:`holdfast.workloads.hybrid.type_mix.Assignment`."""
 
     @property
     def rigid_setup(self) -> tuple[float, float]: ...
@@ -69,7 +69,7 @@ class TypedJobs:
     job_id
         Ids of the trace if they are unique, else positions in the file from 1, shape (n,).
     kinds
-        Index of each job's type in :class:`~workloads.table.job.JobType`, shape (n,).
+        Index of each job's type in :class:`~holdfast.workloads.table.job.JobType`, shape (n,).
     made
         Further columns of the job table.
     longer
@@ -250,6 +250,6 @@ def _interval(nodes: int, factor: float, node_mtbf: float) -> int:
 
 
 def _dumps(time: Ints, period: Ints) -> Ints:
-    """Vectorised :func:`workloads.hybrid.checkpointing.checkpoints_of_compute`."""
+    """Vectorised :func:`holdfast.workloads.hybrid.checkpointing.checkpoints_of_compute`."""
     dumps: Ints = np.maximum(0, -(-time // period) - 1)
     return dumps

@@ -13,7 +13,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["NOTICE_MIXES", "NoticeCategory", "notice_shares", "notice_times"]
 

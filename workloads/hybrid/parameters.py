@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, get_type_hints
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import decimal, integer, is_number, is_whole
-from workloads.ground.parameters import Values, type_parts
-from workloads.ground.units import LARGEST_TIME, parse_duration
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import decimal, integer, is_number, is_whole
+from holdfast.workloads.ground.parameters import Values, type_parts
+from holdfast.workloads.ground.units import LARGEST_TIME, parse_duration
 
 __all__ = ["duration", "is_duration", "is_mix", "number", "option_value", "parameter_value", "whole", "wrong"]
 
@@ -57,8 +57,8 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
     Parameters
     ----------
     kind
-        Class of parameters with defaults, such as :class:`~workloads.hybrid.type_mix.Assignment`; the class checks its
-        values.
+        Class of parameters with defaults, such as :class:`~holdfast.workloads.hybrid.type_mix.Assignment`; the class
+        checks its values.
     name
         Name of a parameter. The type of its default decides between text and numbers; its annotation decides whether
         numbers are durations.
@@ -79,7 +79,7 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
 
     Examples
     --------
-    >>> from workloads.hybrid.assignment import Assignment
+    >>> from holdfast.workloads.hybrid.assignment import Assignment
     >>> parameter_value(Assignment, "notice_lead", ["15m", 3600])
     (900.0, 3600.0)
     """
@@ -140,7 +140,7 @@ def option_value(kind: type[Any], name: str, text: str) -> Any:
 
     Examples
     --------
-    >>> from workloads.hybrid.assignment import Assignment
+    >>> from holdfast.workloads.hybrid.assignment import Assignment
     >>> option_value(Assignment, "notice_mix", "0.4,0.3,0.2,0.1"), option_value(Assignment, "notice_mix", "W1")
     ((0.4, 0.3, 0.2, 0.1), 'W1')
     """

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.logs.trace import Trace
-from workloads.table.job import JobType
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["TypeRule", "has_recorded_types", "parse_type_rule", "recorded_types"]
 
@@ -104,8 +104,8 @@ def recorded_types(trace: Trace, rule: TypeRule) -> tuple[NDArray[np.int8], NDAr
     Returns
     -------
     tuple
-        Index of each job's type in :class:`~workloads.table.job.JobType`, and whether it is a spot or preemptible job,
-        shape (n,) each.
+        Index of each job's type in :class:`~holdfast.workloads.table.job.JobType`, and whether it is a spot or
+        preemptible job, shape (n,) each.
 
     Raises
     ------

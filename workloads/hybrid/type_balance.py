@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workloads.hybrid.assignment import Assignment
-from workloads.hybrid.groups import job_groups, resolve_grouping
-from workloads.hybrid.recorded_types import has_recorded_types
-from workloads.logs.trace import Trace
-from workloads.table.job import Job, JobType
-from workloads.table.jobs import Jobs
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.hybrid.groups import job_groups, resolve_grouping
+from holdfast.workloads.hybrid.recorded_types import has_recorded_types
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["imbalance"]
 
@@ -25,9 +25,9 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
     Parameters
     ----------
     trace, parameters
-        Arguments of :func:`workloads.hybrid.assignment.assign`.
+        Arguments of :func:`holdfast.workloads.hybrid.assignment.assign`.
     jobs
-        Result of :func:`workloads.hybrid.assignment.assign`.
+        Result of :func:`holdfast.workloads.hybrid.assignment.assign`.
 
     Returns
     -------
@@ -37,8 +37,8 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
 
     Examples
     --------
-    >>> from workloads.hybrid.assignment import assign
-    >>> from workloads.logs.trace import TraceJob
+    >>> from holdfast.workloads.hybrid.assignment import assign
+    >>> from holdfast.workloads.logs.trace import TraceJob
     >>> trace = Trace(tuple(TraceJob(i, float(i), 8, 60.0, 90.0, user="aab"[i]) for i in range(3)), nodes=16)
     >>> print(imbalance(trace, assign(trace, seed=1)))
     types are drawn for each user: 'a' has 67 % of the jobs, and none is malleable; another seed may draw others

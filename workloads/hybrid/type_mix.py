@@ -1,7 +1,7 @@
 """Parameters of the type assignment: shares of the types, notices, overheads and checkpoints.
 
 Source: docs/model.md, "The model, and the choices it makes". The annotation of each field declares its option
-(:mod:`workloads.ground.parameters`).
+(:mod:`holdfast.workloads.ground.parameters`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.parameters import Parameter, Positive, Seconds, Share, check_choices
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.parameters import Parameter, Positive, Seconds, Share, check_choices
 
 __all__ = ["NODE_MTBF", "PREPARING", "Assignment"]
 
@@ -24,14 +24,14 @@ PREPARING = "preparing a trace"
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """Parameters of :func:`workloads.hybrid.assignment.assign`.
+    """Parameters of :func:`holdfast.workloads.hybrid.assignment.assign`.
 
     Attributes
     ----------
     types
         Types that the log records, as ``qos:high=on-demand,low=spot``
-        (:func:`~workloads.hybrid.recorded_types.parse_type_rule`); empty: those of the column with the role ``type``,
-        else types are drawn. Of recorded types ``shares``, ``group_by``, ``largest_on_demand`` and
+        (:func:`~holdfast.workloads.hybrid.recorded_types.parse_type_rule`); empty: those of the column with the role
+        ``type``, else types are drawn. Of recorded types ``shares``, ``group_by``, ``largest_on_demand`` and
         ``stochastic_share`` decide nothing, and the notice mix ``W5`` gives no notices: jobs come as recorded.
     shares
         Probabilities that a group is on-demand, rigid or malleable.
@@ -165,8 +165,8 @@ class Assignment:
     plan: Annotated[str, Parameter("planning strategy of stochastic jobs", group=PREPARING)] = "optimal"
 
     def __post_init__(self) -> None:
-        from workloads.hybrid.notices import notice_shares
-        from workloads.hybrid.recorded_types import parse_type_rule
+        from holdfast.workloads.hybrid.notices import notice_shares
+        from holdfast.workloads.hybrid.recorded_types import parse_type_rule
 
         if self.types:
             parse_type_rule(self.types)

@@ -10,13 +10,13 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from workloads.ground.errors import ParameterError, TraceError
-from workloads.ground.fields import Columns, number, seconds_of_date, whole
-from workloads.ground.files import read_text
-from workloads.ground.lines import lines_with_ends
-from workloads.logs.cleaning import BROKEN_LINE, Intake
-from workloads.logs.filters import Choice, find_columns
-from workloads.logs.trace import Trace
+from holdfast.workloads.ground.errors import ParameterError, TraceError
+from holdfast.workloads.ground.fields import Columns, number, seconds_of_date, whole
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.lines import lines_with_ends
+from holdfast.workloads.logs.cleaning import BROKEN_LINE, Intake
+from holdfast.workloads.logs.filters import Choice, find_columns
+from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["COLUMNS", "EXAMPLE", "looks_like_alcf", "parse_alcf", "read_alcf"]
 
@@ -48,8 +48,8 @@ def read_alcf(
 ) -> Trace:
     """Read a DIM_JOB_COMPOSITE table.
 
-    Excluded and counted, in addition to the exclusions of :class:`~workloads.logs.cleaning.Intake`: jobs of debug
-    queues, jobs without a walltime, jobs that never started (START_DATE_ID = 0 or no start).
+    Excluded and counted, in addition to the exclusions of :class:`~holdfast.workloads.logs.cleaning.Intake`: jobs of
+    debug queues, jobs without a walltime, jobs that never started (START_DATE_ID = 0 or no start).
 
     Parameters
     ----------

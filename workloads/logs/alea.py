@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from workloads.ground.errors import TraceError, format_value
-from workloads.ground.fields import whole
-from workloads.ground.files import read_text
-from workloads.ground.units import LARGEST_SIZE
+from holdfast.workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.fields import whole
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.units import LARGEST_SIZE
 
 __all__ = ["Further", "machine_beside", "parse_further"]
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from workloads.ground.errors import TraceError
-from workloads.logs.trace import Trace, TraceJobs
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.logs.trace import Trace, TraceJobs
 
 __all__ = ["keep_cancelled_jobs"]
 
@@ -38,7 +38,7 @@ def keep_cancelled_jobs(trace: Trace) -> Trace:
 
     Examples
     --------
-    >>> from workloads.logs.swf import parse_swf
+    >>> from holdfast.workloads.logs.swf import parse_swf
     >>> log = "1 0 5 60 4 -1 -1 4 90 -1 1 7 3 -1 -1 -1 -1 -1\\n2 10 30 0 4 -1 -1 4 90 -1 5 7 3 -1 -1 -1 -1 -1"
     >>> [(job.job_id, job.cancelled_at) for job in keep_cancelled_jobs(parse_swf(log, "a.swf")).jobs]
     [(1, None), (2, 40.0)]

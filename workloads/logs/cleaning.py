@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import ParameterError, TraceError
-from workloads.ground.row_views import Codes
-from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME
-from workloads.logs.filters import Condition
-from workloads.logs.trace import Trace, TraceJob, TraceJobs, Withdrawn
+from holdfast.workloads.ground.errors import ParameterError, TraceError
+from holdfast.workloads.ground.row_views import Codes
+from holdfast.workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME
+from holdfast.workloads.logs.filters import Condition
+from holdfast.workloads.logs.trace import Trace, TraceJob, TraceJobs, Withdrawn
 
 __all__ = ["BROKEN_LINE", "NO_RUNTIME", "NO_WALLTIME", "Intake", "OutOfBoundsError", "Records", "Tally",
            "check_procs_per_node"]  # fmt: skip

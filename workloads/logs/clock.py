@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from workloads.ground.dates import is_date
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import parse_duration
-from workloads.logs.readers import Zone, records_local_time
-from workloads.logs.trace import Trace, trace_epoch
+from holdfast.workloads.ground.dates import is_date
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.units import parse_duration
+from holdfast.workloads.logs.readers import Zone, records_local_time
+from holdfast.workloads.logs.trace import Trace, trace_epoch
 
 __all__ = ["LOCAL", "LogClock"]
 

@@ -6,18 +6,18 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from workloads.ground.errors import ParameterError, TraceError
-from workloads.ground.fields import Columns, number, seconds_of_date, whole
-from workloads.ground.files import decode_text
-from workloads.ground.lines import lines_with_ends
-from workloads.ground.numbers import decimal
-from workloads.logs.cleaning import BROKEN_LINE, Intake, check_procs_per_node
-from workloads.logs.column_roles import LAYOUTS, ColumnNames, Role, find_layout, parse_roles
-from workloads.logs.filters import Choice, find_columns
-from workloads.logs.sacct_values import is_local, parse_clock, parse_text, state_of_job
-from workloads.logs.trace import Trace
-from workloads.logs.work_shares import WorkShares, has_gpus
-from workloads.table.job_table import PARQUET_MAGIC
+from holdfast.workloads.ground.errors import ParameterError, TraceError
+from holdfast.workloads.ground.fields import Columns, number, seconds_of_date, whole
+from holdfast.workloads.ground.files import decode_text
+from holdfast.workloads.ground.lines import lines_with_ends
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.logs.cleaning import BROKEN_LINE, Intake, check_procs_per_node
+from holdfast.workloads.logs.column_roles import LAYOUTS, ColumnNames, Role, find_layout, parse_roles
+from holdfast.workloads.logs.filters import Choice, find_columns
+from holdfast.workloads.logs.sacct_values import is_local, parse_clock, parse_text, state_of_job
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.logs.work_shares import WorkShares, has_gpus
+from holdfast.workloads.table.job_table import PARQUET_MAGIC
 
 __all__ = ["column_names", "looks_like_layout", "parse_columns"]
 
@@ -42,8 +42,8 @@ def parse_columns(
 ) -> Trace:
     """Read a table of jobs from its content.
 
-    Excluded and counted, in addition to the exclusions of :class:`~workloads.logs.cleaning.Intake`: jobs without a
-    start (never started) or an end (not ended).
+    Excluded and counted, in addition to the exclusions of :class:`~holdfast.workloads.logs.cleaning.Intake`: jobs
+    without a start (never started) or an end (not ended).
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def parse_columns(
     choice
         Jobs that are read: conditions on any column, by its name or its role.
     columns
-        Columns by role (:func:`~workloads.logs.column_roles.parse_roles`); None: those of the
+        Columns by role (:func:`~holdfast.workloads.logs.column_roles.parse_roles`); None: those of the
         recognised layout.
 
     Returns
@@ -106,7 +106,7 @@ def column_names(data: bytes, path: str | Path) -> list[str]:
         If it is neither.
     """
     if data.startswith(PARQUET_MAGIC):
-        from workloads.table.parquet import parquet_blocks
+        from holdfast.workloads.table.parquet import parquet_blocks
 
         return parquet_blocks(data, path, 1)[0]
     try:
@@ -123,7 +123,7 @@ def looks_like_layout(text: str) -> bool:
 def _rows(data: bytes, path: str | Path, used: Sequence[int]) -> Iterator[tuple[int | str, Sequence[str]]]:
     """The used cells of each row as text, with its line, or in words the row if there are no lines."""
     if data.startswith(PARQUET_MAGIC):
-        from workloads.table.parquet import parquet_blocks
+        from holdfast.workloads.table.parquet import parquet_blocks
 
         _, blocks = parquet_blocks(data, path, _BLOCK, used)
         place = 0

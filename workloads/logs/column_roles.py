@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.fields import Columns
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.fields import Columns
 
 __all__ = ["LAYOUTS", "ROLES", "ColumnNames", "Role", "find_layout", "parse_roles"]
 

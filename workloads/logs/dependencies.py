@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workloads.ground.units import SECOND
-from workloads.logs.trace import Trace
-from workloads.table.job import Job
-from workloads.table.jobs import Jobs
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["follow_dependencies"]
 

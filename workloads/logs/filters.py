@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.fields import Columns
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.fields import Columns
 
 __all__ = ["UNITS", "Choice", "Condition", "Where", "find_columns", "parse_conditions", "parse_unit"]
 

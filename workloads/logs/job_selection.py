@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.job_ids import job_id_text
-from workloads.logs.cleaning import Tally
-from workloads.logs.filters import Choice, Condition
-from workloads.logs.trace import Trace, TraceJobs, place_withdrawn_jobs
-from workloads.table.job import JobType
-from workloads.table.job_table import JobTable
-from workloads.table.jobs import Jobs
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.logs.cleaning import Tally
+from holdfast.workloads.logs.filters import Choice, Condition
+from holdfast.workloads.logs.trace import Trace, TraceJobs, place_withdrawn_jobs
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.job_table import JobTable
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["JOB_COLUMNS", "TABLE_COLUMNS", "select"]
 

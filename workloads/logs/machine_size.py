@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.logs.swf_header import header_sizes
-from workloads.logs.trace import Trace
+from holdfast.workloads.logs.swf_header import header_sizes
+from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["ASSUMED", "NODES_NAMED", "named_nodes", "occupancy", "peak_use", "with_assumed_size"]
 
@@ -37,7 +37,7 @@ def peak_use(trace: Trace) -> int:
 
     Examples
     --------
-    >>> from workloads.logs.trace import TraceJob
+    >>> from holdfast.workloads.logs.trace import TraceJob
     >>> peak_use(Trace((TraceJob(1, 0.0, 8, 60.0, 60.0, wait=5.0), TraceJob(2, 0.0, 4, 9.0, 9.0, wait=20.0))))
     12
     """

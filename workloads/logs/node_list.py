@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from workloads.ground.errors import TraceError, format_value
-from workloads.ground.files import read_text
-from workloads.ground.json_items import json_items
+from holdfast.workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.json_items import json_items
 
 __all__ = ["read_node_count", "read_node_names", "read_node_processors"]
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workloads.logs.cleaning import NO_WALLTIME
-from workloads.logs.machine_size import named_nodes, occupancy
-from workloads.logs.swf_header import header_sizes
-from workloads.logs.trace import Trace
-from workloads.logs.work_shares import GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE, QOS_SHARE, QUEUE_SHARE
+from holdfast.workloads.logs.cleaning import NO_WALLTIME
+from holdfast.workloads.logs.machine_size import named_nodes, occupancy
+from holdfast.workloads.logs.swf_header import header_sizes
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.logs.work_shares import GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE, QOS_SHARE, QUEUE_SHARE
 
 __all__ = ["RESULT", "caveats"]
 
@@ -53,7 +53,7 @@ def caveats(trace: Trace, nodes: int | None = None, option: str = "--nodes") -> 
 
     Examples
     --------
-    >>> from workloads.logs.trace import TraceJob
+    >>> from holdfast.workloads.logs.trace import TraceJob
     >>> one = TraceJob(1, 0.0, 3, 100.0, 100.0, wait=0.0, partition="a")
     >>> two = TraceJob(2, 0.0, 1, 100.0, 100.0, wait=0.0, partition="b")
     >>> print(*caveats(Trace((one, two), nodes=4)))

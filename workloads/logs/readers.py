@@ -8,19 +8,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
-from workloads.ground.errors import InputError, ParameterError, TraceError
-from workloads.ground.files import decode_text, file_sha256, read_bytes
-from workloads.ground.registry import Registry
-from workloads.logs import alcf, sacct, swf
-from workloads.logs.alcf import looks_like_alcf, parse_alcf
-from workloads.logs.column_log import column_names, looks_like_layout, parse_columns
-from workloads.logs.column_roles import ROLES, ColumnNames, find_layout, parse_roles
-from workloads.logs.filters import Choice, Where
-from workloads.logs.job_selection import JOB_COLUMNS, TABLE_COLUMNS, select
-from workloads.logs.sacct import looks_like_sacct, parse_sacct
-from workloads.logs.swf import looks_like_swf, parse_swf
-from workloads.logs.trace import Trace
-from workloads.table.job_table import PARQUET_MAGIC, JobTable, looks_like_job_table, parse_job_table
+from holdfast.workloads.ground.errors import InputError, ParameterError, TraceError
+from holdfast.workloads.ground.files import decode_text, file_sha256, read_bytes
+from holdfast.workloads.ground.registry import Registry
+from holdfast.workloads.logs import alcf, sacct, swf
+from holdfast.workloads.logs.alcf import looks_like_alcf, parse_alcf
+from holdfast.workloads.logs.column_log import column_names, looks_like_layout, parse_columns
+from holdfast.workloads.logs.column_roles import ROLES, ColumnNames, find_layout, parse_roles
+from holdfast.workloads.logs.filters import Choice, Where
+from holdfast.workloads.logs.job_selection import JOB_COLUMNS, TABLE_COLUMNS, select
+from holdfast.workloads.logs.sacct import looks_like_sacct, parse_sacct
+from holdfast.workloads.logs.swf import looks_like_swf, parse_swf
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job_table import PARQUET_MAGIC, JobTable, looks_like_job_table, parse_job_table
 
 __all__ = ["READERS", "Reader", "Zone", "file_sha256", "read_trace", "read_workload", "records_local_time"]
 
@@ -56,11 +56,11 @@ class Reader:
         Content of a file (decompressed) and its name for messages to a trace or job table. Keywords: ``lenient``,
         ``procs_per_node``.
     chooses
-        Whether ``parse`` has the keyword ``choice``, too (:class:`~workloads.logs.filters.Choice`), to select jobs by
-        the columns of its file. For other formats :func:`workloads.logs.job_selection.select` selects the jobs that
-        were read.
+        Whether ``parse`` has the keyword ``choice``, too (:class:`~holdfast.workloads.logs.filters.Choice`), to select
+        jobs by the columns of its file. For other formats :func:`holdfast.workloads.logs.job_selection.select` selects
+        the jobs that were read.
     maps
-        Whether it has the keyword ``columns`` (:func:`~workloads.logs.column_roles.parse_roles`).
+        Whether it has the keyword ``columns`` (:func:`~holdfast.workloads.logs.column_roles.parse_roles`).
     columns
         Columns of the file by the names that ``where`` has for them in all logs.
     further
@@ -216,8 +216,8 @@ def read_workload(
     columns
         Of a CSV or Parquet table of another site: its columns by role, ``"submit=submit_time,nodes=num_nodes_alloc,
         start=start_time,end=end_time,walltime=time_limit:min"`` or a mapping; the roles are those of
-        :func:`~workloads.logs.column_roles.parse_roles`. The layouts ``"pm100"`` and ``"f-data"`` are known, and
-        recognised without a name. None: a file of one of the formats.
+        :func:`~holdfast.workloads.logs.column_roles.parse_roles`. The layouts ``"pm100"`` and ``"f-data"`` are known,
+        and recognised without a name. None: a file of one of the formats.
 
     Returns
     -------

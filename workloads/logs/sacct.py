@@ -1,8 +1,8 @@
 """Reader of Slurm logs exported by ``sacct``.
 
 ``SLURM_TIME_FORMAT=%s sacct -a -X -P -o JobIDRaw,User,Account,Partition,State,Submit,Eligible,Start,End,ElapsedRaw,
-TimelimitRaw,NNodes,NCPUS``, or any other form of :mod:`workloads.logs.sacct_formats`. Columns are found by name;
-docs/guides/sacct.md describes how they are read.
+TimelimitRaw,NNodes,NCPUS``, or any other form of :mod:`holdfast.workloads.logs.sacct_formats`. Columns are found by
+name; docs/guides/sacct.md describes how they are read.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import ParameterError, TraceError, format_value
-from workloads.ground.fields import Columns, number
-from workloads.ground.files import read_text
-from workloads.logs.cleaning import BROKEN_LINE, Intake, check_procs_per_node
-from workloads.logs.filters import Choice, Condition, find_columns
-from workloads.logs.node_names import NamedNodes
-from workloads.logs.sacct_cells import RestOfRecordError
-from workloads.logs.sacct_formats import AlignedForm, Form, detect_form, looks_like_sacct
-from workloads.logs.sacct_values import (
+from holdfast.workloads.ground.errors import ParameterError, TraceError, format_value
+from holdfast.workloads.ground.fields import Columns, number
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.logs.cleaning import BROKEN_LINE, Intake, check_procs_per_node
+from holdfast.workloads.logs.filters import Choice, Condition, find_columns
+from holdfast.workloads.logs.node_names import NamedNodes
+from holdfast.workloads.logs.sacct_cells import RestOfRecordError
+from holdfast.workloads.logs.sacct_formats import AlignedForm, Form, detect_form, looks_like_sacct
+from holdfast.workloads.logs.sacct_values import (
     ARRAY,
     CUT_ARRAY,
     expand_tasks,
@@ -34,8 +34,8 @@ from workloads.logs.sacct_values import (
     parse_time,
     state_of_job,
 )
-from workloads.logs.trace import Trace
-from workloads.logs.work_shares import WorkShares, has_gpus
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.logs.work_shares import WorkShares, has_gpus
 
 __all__ = ["COLUMNS", "EXAMPLE", "looks_like_sacct", "parse_sacct", "read_sacct"]
 
@@ -66,12 +66,12 @@ def read_sacct(
 ) -> Trace:
     """Read an sacct export: columns separated by a character or aligned under dashes, or JSON.
 
-    Excluded and counted, in addition to the exclusions of :class:`~workloads.logs.cleaning.Intake`: job steps, jobs
-    that never started, jobs that had not ended. A task of an array, ``123_4``, gets the id 123 x 2^32 + 4; a component
-    of a heterogeneous job, ``123+1``, gets 123 x 2^32 + 2^31 + 1. A job that was cancelled in the queue has no start,
-    or its start is its end. One line ``123_[1-20]`` stands for the 20 tasks of an array that never started, and is
-    counted so. Each execution of a job that was requeued, and each part of one that was resized (``sacct -D``), is a
-    job.
+    Excluded and counted, in addition to the exclusions of :class:`~holdfast.workloads.logs.cleaning.Intake`: job steps,
+    jobs that never started, jobs that had not ended. A task of an array, ``123_4``, gets the id 123 x 2^32 + 4; a
+    component of a heterogeneous job, ``123+1``, gets 123 x 2^32 + 2^31 + 1. A job that was cancelled in the queue has
+    no start, or its start is its end. One line ``123_[1-20]`` stands for the 20 tasks of an array that never started,
+    and is counted so. Each execution of a job that was requeued, and each part of one that was resized (``sacct -D``),
+    is a job.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from workloads.logs.sacct_values import is_missing
+from holdfast.workloads.logs.sacct_values import is_missing
 
 __all__ = ["CellFit", "RestOfRecordError"]
 

@@ -15,10 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import TraceError, format_value
-from workloads.ground.lines import numbered_lines
-from workloads.logs.sacct_cells import CellFit, RestOfRecordError
-from workloads.logs.slurm_json import jobs_of_document
+from holdfast.workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.lines import numbered_lines
+from holdfast.workloads.logs.sacct_cells import CellFit, RestOfRecordError
+from holdfast.workloads.logs.slurm_json import jobs_of_document
 
 __all__ = ["AlignedForm", "Form", "detect_form", "looks_like_sacct"]
 

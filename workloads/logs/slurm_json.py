@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import TraceError, format_value
-from workloads.ground.json_items import json_items
+from holdfast.workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.json_items import json_items
 
 __all__ = ["jobs_of_document"]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import InputError
-from workloads.ground.files import read_text
-from workloads.ground.units import LARGEST_TIME
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.units import LARGEST_TIME
 
 __all__ = ["MANIFEST", "SNAPSHOT_FORMAT", "Clock", "snapshot_time"]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import InputError, TraceError, format_value
-from workloads.ground.fields import number
-from workloads.ground.files import read_text
-from workloads.ground.numbers import decimal
-from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
-from workloads.logs.sacct_values import (
+from holdfast.workloads.ground.errors import InputError, TraceError, format_value
+from holdfast.workloads.ground.fields import number
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
+from holdfast.workloads.logs.sacct_values import (
     ARRAY,
     expand_tasks,
     is_missing,
@@ -26,7 +26,7 @@ from workloads.logs.sacct_values import (
     parse_time,
     state_of_job,
 )
-from workloads.logs.slurm_json import jobs_of_document
+from holdfast.workloads.logs.slurm_json import jobs_of_document
 
 __all__ = ["QUEUE_COLUMNS", "QueueRow", "parse_queue", "read_queue"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workloads.ground.errors import TraceError, format_value
-from workloads.ground.fields import number
-from workloads.ground.files import read_text
+from holdfast.workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.fields import number
+from holdfast.workloads.ground.files import read_text
 
 __all__ = ["read_usage"]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workloads.ground.errors import InputError, ParameterError
-from workloads.logs.trace import Trace, TraceJob, TraceJobs
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.logs.trace import Trace, TraceJob, TraceJobs
 
 __all__ = ["StartingState", "cut_until", "find_starting_state", "starting_state"]
 

@@ -1,7 +1,7 @@
-"""Reader of the Standard Workload Format, version 2.2; :mod:`workloads.logs.swf_lines` writes it.
+"""Reader of the Standard Workload Format, version 2.2; :mod:`holdfast.workloads.logs.swf_lines` writes it.
 
 Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999, and the
-Parallel Workloads Archive. Cleaned by :mod:`workloads.logs.cleaning`.
+Parallel Workloads Archive. Cleaned by :mod:`holdfast.workloads.logs.cleaning`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import ParameterError, TraceError
-from workloads.ground.files import blocks_of_file, plain_bytes, read_bytes
-from workloads.ground.lines import numbered_lines
-from workloads.ground.row_views import Codes
-from workloads.logs.alea import machine_beside
-from workloads.logs.cleaning import (
+from holdfast.workloads.ground.errors import ParameterError, TraceError
+from holdfast.workloads.ground.files import blocks_of_file, plain_bytes, read_bytes
+from holdfast.workloads.ground.lines import numbered_lines
+from holdfast.workloads.ground.row_views import Codes
+from holdfast.workloads.logs.alea import machine_beside
+from holdfast.workloads.logs.cleaning import (
     BROKEN_LINE,
     NO_RUNTIME,
     Intake,
@@ -29,12 +29,12 @@ from workloads.logs.cleaning import (
     Tally,
     check_procs_per_node,
 )
-from workloads.logs.filters import Choice, Condition
-from workloads.logs.swf_header import header_machine_size, header_sizes, read_header
-from workloads.logs.swf_lines import CANCELLED, CONVERSION, write_swf
-from workloads.logs.swf_records import MORE, OF_ALEA, Lines, read_lines
-from workloads.logs.trace import Trace
-from workloads.logs.work_shares import WorkShares
+from holdfast.workloads.logs.filters import Choice, Condition
+from holdfast.workloads.logs.swf_header import header_machine_size, header_sizes, read_header
+from holdfast.workloads.logs.swf_lines import CANCELLED, CONVERSION, write_swf
+from holdfast.workloads.logs.swf_records import MORE, OF_ALEA, Lines, read_lines
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.logs.work_shares import WorkShares
 
 __all__ = ["EXAMPLE", "FIELDS", "looks_like_swf", "parse_swf", "read_long_swf", "read_swf", "write_swf"]
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from workloads.ground.errors import TraceError, format_value
-from workloads.ground.fields import whole
-from workloads.ground.units import LARGEST_SIZE
-from workloads.logs.cleaning import Intake
+from holdfast.workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.fields import whole
+from holdfast.workloads.ground.units import LARGEST_SIZE
+from holdfast.workloads.logs.cleaning import Intake
 
 __all__ = ["header_machine_size", "header_sizes", "read_header"]
 

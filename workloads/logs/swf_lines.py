@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workloads.ground.errors import FormatWarning
-from workloads.ground.files import atomic_open
-from workloads.ground.units import format_seconds, to_ticks
-from workloads.logs.trace import Trace
+from holdfast.workloads.ground.errors import FormatWarning
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.units import format_seconds, to_ticks
+from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["CANCELLED", "CONVERSION", "SwfJob", "note_holds", "number_names", "write_lines", "write_swf"]
 
@@ -129,9 +129,9 @@ def note_holds(path: str | Path, form: str, held: int) -> list[str]:
 def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:
     """Write a trace in the Standard Workload Format.
 
-    What :func:`workloads.logs.swf.read_swf` makes of the file is equal in ``jobs`` and ``nodes``, where users and
-    projects are numbers. Other names are numbered in the order of their first appearance. Nothing in the
-    file depends on when or where it is written.
+    What :func:`holdfast.workloads.logs.swf.read_swf` makes of the file is equal in ``jobs`` and ``nodes``, where users
+    and projects are numbers. Other names are numbered in the order of their first appearance. Nothing in the file
+    depends on when or where it is written.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
 """A compiled parser that turns bytes of the Standard Workload Format into integers.
 
 It parses the lines that make up almost all logs, and stops at any other line. Those are left to the full reader, which
-handles all legal content and reports errors (:mod:`workloads.logs.swf`).
+handles all legal content and reports errors (:mod:`holdfast.workloads.logs.swf`).
 """
 
 from __future__ import annotations
 
 __all__ = ["FIELDS", "KINDS", "read_lines"]
 
-#: What the arguments are (:func:`workloads.ground.object_code.object_code`).
+#: What the arguments are (:func:`holdfast.workloads.ground.object_code.object_code`).
 KINDS = "bnnnana"
 #: Fields of a line, and its number.
 FIELDS = 19

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import format_value
-from workloads.ground.fields import number, whole
-from workloads.ground.object_code import object_code
-from workloads.ground.row_views import Codes
-from workloads.logs.alea import parse_further
-from workloads.logs.swf_loop import FIELDS as _WIDTH
-from workloads.logs.swf_loop import KINDS
-from workloads.logs.swf_loop import read_lines as read_plain_lines
+from holdfast.workloads.ground.errors import format_value
+from holdfast.workloads.ground.fields import number, whole
+from holdfast.workloads.ground.object_code import object_code
+from holdfast.workloads.ground.row_views import Codes
+from holdfast.workloads.logs.alea import parse_further
+from holdfast.workloads.logs.swf_loop import FIELDS as _WIDTH
+from holdfast.workloads.logs.swf_loop import KINDS
+from holdfast.workloads.logs.swf_loop import read_lines as read_plain_lines
 
 __all__ = ["MORE", "OF_ALEA", "Lines", "read_lines"]
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import decimal
-from workloads.ground.row_views import Rows
-from workloads.ground.units import LARGEST_SIZE
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.ground.row_views import Rows
+from holdfast.workloads.ground.units import LARGEST_SIZE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ _LATEST = 253_402_300_800
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
-    """One job of a log, cleaned by :class:`~workloads.logs.cleaning.Intake`.
+    """One job of a log, cleaned by :class:`~holdfast.workloads.logs.cleaning.Intake`.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class TraceJob:
     qos
         Quality of service, as the log names it; empty if unknown.
     job_class
-        What the column of the types holds (:mod:`workloads.hybrid.recorded_types`); empty if there is none.
+        What the column of the types holds (:mod:`holdfast.workloads.hybrid.recorded_types`); empty if there is none.
     """
 
     job_id: int
@@ -170,7 +170,7 @@ class Trace:
     source
         Where it came from: a path, or the generator with its seed.
     format
-        Name of the format (:data:`workloads.logs.readers.READERS`), or ``"generated"``.
+        Name of the format (:data:`holdfast.workloads.logs.readers.READERS`), or ``"generated"``.
     header
         Directives of the file.
     excluded
@@ -179,7 +179,7 @@ class Trace:
         Oddities that were read all the same, counted by kind.
     withdrawn
         Those of the jobs left out that were cancelled before they started
-        (:func:`workloads.logs.cancellations.keep_cancelled_jobs` takes them in).
+        (:func:`holdfast.workloads.logs.cancellations.keep_cancelled_jobs` takes them in).
     unit
         What sizes count, ``nodes`` or ``processors``: a log may count processors of nodes that have several.
     ended

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Mapping
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import is_number, is_whole
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import is_number, is_whole
 
 __all__ = ["ANY_GPU", "LARGEST_AMOUNT", "gpus_by_kind", "gres_gpus", "mebibytes", "memory_text"]
 

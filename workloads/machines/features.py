@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from workloads.ground.errors import format_value
+from holdfast.workloads.ground.errors import format_value
 
 __all__ = ["parse_features", "satisfies"]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from workloads.machines.amounts import ANY_GPU
-from workloads.machines.features import parse_features, satisfies
-from workloads.machines.machine import Machine, Partition
-from workloads.machines.request import ResourceRequest
+from holdfast.workloads.machines.amounts import ANY_GPU
+from holdfast.workloads.machines.features import parse_features, satisfies
+from holdfast.workloads.machines.machine import Machine, Partition
+from holdfast.workloads.machines.request import ResourceRequest
 
 __all__ = ["Need", "NodeTable", "UnfitError", "needs_of_jobs"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from workloads.ground.errors import format_value
+from holdfast.workloads.ground.errors import format_value
 
 __all__ = ["MOST_NODES", "expand", "fold"]
 

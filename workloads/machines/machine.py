@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError, format_value
-from workloads.ground.numbers import is_number, is_whole
-from workloads.ground.units import LARGEST_TIME
-from workloads.machines.amounts import LARGEST_AMOUNT, gpus_by_kind
-from workloads.machines.host_list import MOST_NODES, fold
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError, format_value
+from holdfast.workloads.ground.numbers import is_number, is_whole
+from holdfast.workloads.ground.units import LARGEST_TIME
+from holdfast.workloads.machines.amounts import LARGEST_AMOUNT, gpus_by_kind
+from holdfast.workloads.machines.host_list import MOST_NODES, fold
 
 __all__ = ["LARGEST_COUNT", "SCOPES", "Limit", "Machine", "NodeKind", "Partition", "Quota"]
 

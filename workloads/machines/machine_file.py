@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from workloads.ground.documents import read_toml
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError, format_value
-from workloads.ground.files import atomic_open
-from workloads.ground.numbers import is_whole
-from workloads.ground.units import parse_duration
-from workloads.machines.amounts import ANY_GPU, gpus_by_kind, mebibytes, memory_text
-from workloads.machines.host_list import expand, fold
-from workloads.machines.machine import LARGEST_COUNT, SCOPES, Limit, Machine, NodeKind, Partition, Quota
+from holdfast.workloads.ground.documents import read_toml
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError, format_value
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.ground.units import parse_duration
+from holdfast.workloads.machines.amounts import ANY_GPU, gpus_by_kind, mebibytes, memory_text
+from holdfast.workloads.machines.host_list import expand, fold
+from holdfast.workloads.machines.machine import LARGEST_COUNT, SCOPES, Limit, Machine, NodeKind, Partition, Quota
 
 __all__ = ["machine_text", "make_machine", "one_pool", "read_machine", "write_machine"]
 
@@ -64,7 +64,8 @@ def make_machine(**tables: Any) -> Machine:
     (4, 'all', 191488)
     >>> make_machine(nodes=[{"names": "n[1-4]", "core": 32}])
     Traceback (most recent call last):
-    workloads.ground.errors.InputError: nodes[0]: unknown key 'core': did you mean cores? known are names, cores, \
+    holdfast.workloads.ground.errors.InputError: nodes[0]: unknown key 'core': did you mean cores? known are names,
+    cores, \
 memory, gpus, features, weight
     """
     keys = _Keys("", tables, ("nodes", "partitions", "limits", "qos", "origin", "estimated"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from workloads.machines.fitted_requests import Need, NodeTable
-from workloads.machines.machine import Machine
-from workloads.machines.request import ResourceRequest
+from holdfast.workloads.machines.fitted_requests import Need, NodeTable
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.request import ResourceRequest
 
 __all__ = ["MachineWorkload", "least_use", "machine_size", "machine_unit", "size_on_machine"]
 
@@ -39,7 +39,7 @@ class MachineWorkload:
 def machine_unit(machine: Machine) -> str:
     """Unit of job sizes: ``nodes`` if every job gets whole nodes, else ``processors``, which are cores.
 
-    >>> from workloads.machines.machine_file import one_pool
+    >>> from holdfast.workloads.machines.machine_file import one_pool
     >>> machine_unit(one_pool(4))
     'nodes'
     """

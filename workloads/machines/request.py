@@ -32,7 +32,7 @@ class ResourceRequest:
     gpus
         Number of GPUs on each node, by kind; ``gpu`` for GPUs of any kind.
     features
-        Condition on the nodes (:func:`workloads.machines.features.parse_features`); empty: any node.
+        Condition on the nodes (:func:`holdfast.workloads.machines.features.parse_features`); empty: any node.
     partitions
         Names of partitions; the job uses the first in which it can start. Empty: the default partition.
     exclusive

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workloads.ground.errors import TraceError, format_value
-from workloads.ground.files import read_text
-from workloads.machines.host_list import expand
+from holdfast.workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.machines.host_list import expand
 
 __all__ = ["SiteConfiguration", "is_set", "read_configuration"]
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.documents import parse_json
-from workloads.ground.errors import TraceError, format_value
+from holdfast.workloads.ground.documents import parse_json
+from holdfast.workloads.ground.errors import TraceError, format_value
 
 __all__ = ["Records", "is_sinfo", "json_records", "sinfo_records"]
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from workloads.ground.errors import InputError, TraceError, format_value
-from workloads.ground.files import read_text
-from workloads.machines.amounts import gres_gpus, mebibytes
-from workloads.machines.host_list import MOST_NODES, expand
-from workloads.machines.machine import Machine, NodeKind, Partition
-from workloads.machines.slurm_conf import SiteConfiguration, is_set, read_configuration
-from workloads.machines.slurm_output import is_sinfo, json_records, sinfo_records
+from holdfast.workloads.ground.errors import InputError, TraceError, format_value
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.machines.amounts import gres_gpus, mebibytes
+from holdfast.workloads.machines.host_list import MOST_NODES, expand
+from holdfast.workloads.machines.machine import Machine, NodeKind, Partition
+from holdfast.workloads.machines.slurm_conf import SiteConfiguration, is_set, read_configuration
+from holdfast.workloads.machines.slurm_output import is_sinfo, json_records, sinfo_records
 
 __all__ = ["FoundMachine", "configured_machine", "is_machine_source", "machine_from_files"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from workloads.machines.amounts import ANY_GPU, memory_text
-from workloads.machines.host_list import fold
-from workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
+from holdfast.workloads.machines.amounts import ANY_GPU, memory_text
+from holdfast.workloads.machines.host_list import fold
+from holdfast.workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
 
 __all__ = ["machine_summary"]
 
@@ -30,7 +30,7 @@ def machine_summary(machine: Machine) -> str:
 
     Examples
     --------
-    >>> from workloads.machines.machine_file import make_machine
+    >>> from holdfast.workloads.machines.machine_file import make_machine
     >>> print(machine_summary(make_machine(nodes=[{"names": "n[1-4]", "cores": 32, "gpus": {"v100": 2}}])))
     4 nodes, 128 cores, 8 GPUs
     <BLANKLINE>

@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import check_whole
-from workloads.ground.ranges import Range, legal
-from workloads.ground.streams import stream
-from workloads.ground.units import DURATIONS, LARGEST_TIME, SECOND, SHORTEST_TIME, to_ticks
-from workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.numbers import check_whole
+from holdfast.workloads.ground.ranges import Range, legal
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.units import DURATIONS, LARGEST_TIME, SECOND, SHORTEST_TIME, to_ticks
+from holdfast.workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["FailureRate", "place_failures"]
 

@@ -6,17 +6,17 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from workloads.ground.dates import is_date
-from workloads.ground.errors import InputError, TraceError, UnknownNameError, format_value
-from workloads.ground.fields import number, whole
-from workloads.ground.files import atomic_open, csv_rows, read_text
-from workloads.ground.job_ids import parse_job_id
-from workloads.ground.units import format_seconds, to_ticks
-from workloads.logs.clock import LogClock
-from workloads.machines.machine import Machine
-from workloads.outages.failures import place_failures
-from workloads.outages.outage import Outage, OutageKind, first_outage_fault
-from workloads.outages.places import nodes_of_place, outage_places
+from holdfast.workloads.ground.dates import is_date
+from holdfast.workloads.ground.errors import InputError, TraceError, UnknownNameError, format_value
+from holdfast.workloads.ground.fields import number, whole
+from holdfast.workloads.ground.files import atomic_open, csv_rows, read_text
+from holdfast.workloads.ground.job_ids import parse_job_id
+from holdfast.workloads.ground.units import format_seconds, to_ticks
+from holdfast.workloads.logs.clock import LogClock
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.outages.failures import place_failures
+from holdfast.workloads.outages.outage import Outage, OutageKind, first_outage_fault
+from holdfast.workloads.outages.places import nodes_of_place, outage_places
 
 __all__ = ["OUTAGE_COLUMNS", "read_outages", "write_outages"]
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from workloads.ground.errors import InputError, format_value
-from workloads.ground.numbers import is_number, is_whole
-from workloads.ground.units import LARGEST_TIME, SECOND, TIMES, to_ticks
-from workloads.table.job import Job
+from holdfast.workloads.ground.errors import InputError, format_value
+from holdfast.workloads.ground.numbers import is_number, is_whole
+from holdfast.workloads.ground.units import LARGEST_TIME, SECOND, TIMES, to_ticks
+from holdfast.workloads.table.job import Job
 
 __all__ = ["Outage", "OutageKind", "check_outages", "first_outage_fault"]
 
@@ -56,7 +56,7 @@ class Outage:
         Reservations: jobs, users and projects that may use the nodes; a job must be in one of the three.
     on
         On a machine with partitions: the partition or the nodes (in Slurm's syntax) of which it takes ``nodes``
-        (:mod:`workloads.outages.places`); empty: all nodes.
+        (:mod:`holdfast.workloads.outages.places`); empty: all nodes.
     """
 
     kind: OutageKind
@@ -106,7 +106,7 @@ def check_outages(
     --------
     >>> check_outages([Outage(OutageKind.MAINTENANCE, 0.0, 1800.0, 0)])
     Traceback (most recent call last):
-    workloads.ground.errors.InputError: nodes of outage 1 must be a whole number >= 1, not 0
+    holdfast.workloads.ground.errors.InputError: nodes of outage 1 must be a whole number >= 1, not 0
     """
     fault = first_outage_fault(outages, nodes)
     if fault is not None:

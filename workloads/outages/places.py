@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from workloads.ground.errors import InputError, format_value
-from workloads.ground.units import to_ticks
-from workloads.machines.host_list import expand
-from workloads.machines.machine import Machine
-from workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.ground.errors import InputError, format_value
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.machines.host_list import expand
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["nodes_of_place", "outage_places", "partition_outages"]
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workloads.ground.errors import InputError
-from workloads.machines.amounts import ANY_GPU
-from workloads.machines.host_list import MOST_NODES, expand
-from workloads.machines.machine import Machine, NodeKind, Partition
-from workloads.machines.sources import FoundMachine
-from workloads.requests.log_requests import LogRequests, RecordedJob
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.amounts import ANY_GPU
+from holdfast.workloads.machines.host_list import MOST_NODES, expand
+from holdfast.workloads.machines.machine import Machine, NodeKind, Partition
+from holdfast.workloads.machines.sources import FoundMachine
+from holdfast.workloads.requests.log_requests import LogRequests, RecordedJob
 
 __all__ = ["estimated_machine"]
 

@@ -6,14 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from workloads.ground.errors import InputError
-from workloads.logs.trace import Trace, TraceJobs
-from workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
-from workloads.machines.machine import Limit, Machine
-from workloads.machines.machine_workload import MachineWorkload, least_use, machine_size, machine_unit, size_on_machine
-from workloads.machines.request import ResourceRequest
-from workloads.requests.log_requests import LogRequests
-from workloads.table.job import Job
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.logs.trace import Trace, TraceJobs
+from holdfast.workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
+from holdfast.workloads.machines.machine import Limit, Machine
+from holdfast.workloads.machines.machine_workload import (
+    MachineWorkload,
+    least_use,
+    machine_size,
+    machine_unit,
+    size_on_machine,
+)
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.requests.log_requests import LogRequests
+from holdfast.workloads.table.job import Job
 
 __all__ = ["fit_jobs_to_machine", "fit_log_to_machine"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.requests.raw_request import RAW_COLUMNS
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.requests.raw_request import RAW_COLUMNS
 
 __all__ = ["LAYOUTS", "Layout", "get_layout", "layout_of_columns", "roles_of_requests"]
 
@@ -28,7 +28,7 @@ class Layout(NamedTuple):
     marks
         Columns by which it is recognised.
     request
-        Columns by raw names (:data:`~workloads.requests.raw_request.RAW_COLUMNS`), perhaps with a factor:
+        Columns by raw names (:data:`~holdfast.workloads.requests.raw_request.RAW_COLUMNS`), perhaps with a factor:
         ``("cpu_milli", 0.001)``.
     times
         Columns and seconds of their units: id, submit or interval (since the job before), start, end, runtime,

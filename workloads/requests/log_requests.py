@@ -13,24 +13,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workloads.ground.errors import TraceError
-from workloads.ground.fields import Columns, seconds_of_date
-from workloads.ground.files import decode_text, read_bytes
-from workloads.ground.lines import lines_with_ends
-from workloads.ground.numbers import decimal, integer
-from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.filters import Choice, Where
-from workloads.logs.job_selection import select
-from workloads.logs.readers import read_trace
-from workloads.logs.sacct_formats import detect_form, looks_like_sacct
-from workloads.logs.sacct_values import ARRAY, expand_tasks, is_part, parse_job_id, parse_text
-from workloads.logs.swf import looks_like_swf
-from workloads.logs.trace import Trace, TraceJob
-from workloads.machines.request import ResourceRequest
-from workloads.requests.layouts import Layout, get_layout, layout_of_columns, roles_of_requests
-from workloads.requests.raw_request import FRACTION, request_of_row
-from workloads.table.job_table import looks_like_job_table
-from workloads.table.parquet import parquet_blocks
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.fields import Columns, seconds_of_date
+from holdfast.workloads.ground.files import decode_text, read_bytes
+from holdfast.workloads.ground.lines import lines_with_ends
+from holdfast.workloads.ground.numbers import decimal, integer
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.filters import Choice, Where
+from holdfast.workloads.logs.job_selection import select
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.sacct_formats import detect_form, looks_like_sacct
+from holdfast.workloads.logs.sacct_values import ARRAY, expand_tasks, is_part, parse_job_id, parse_text
+from holdfast.workloads.logs.swf import looks_like_swf
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.requests.layouts import Layout, get_layout, layout_of_columns, roles_of_requests
+from holdfast.workloads.requests.raw_request import FRACTION, request_of_row
+from holdfast.workloads.table.job_table import looks_like_job_table
+from holdfast.workloads.table.parquet import parquet_blocks
 
 __all__ = ["LogRequests", "RecordedJob", "is_job_table", "read_requests"]
 
@@ -135,18 +135,18 @@ def read_requests(
     path
         SWF, sacct, or a CSV or Parquet table with named columns.
     columns
-        Of a table: the name of a layout (:data:`workloads.requests.layouts.LAYOUTS`), or columns by role as for
-        :func:`~workloads.logs.readers.read_trace`, also of ``tasks``, ``tasks_per_node``, ``cores``, ``memory``,
-        ``gpus``, ``features``, ``account``, ``exclusive`` and ``begin``.
+        Of a table: the name of a layout (:data:`holdfast.workloads.requests.layouts.LAYOUTS`), or columns by role as
+        for :func:`~holdfast.workloads.logs.readers.read_trace`, also of ``tasks``, ``tasks_per_node``, ``cores``,
+        ``memory``, ``gpus``, ``features``, ``account``, ``exclusive`` and ``begin``.
     lenient
         Count broken lines of a log instead of refusing it.
     where
-        Jobs that are read, as in :func:`~workloads.logs.readers.read_trace`.
+        Jobs that are read, as in :func:`~holdfast.workloads.logs.readers.read_trace`.
     format
         Format of the log; None: recognised by the content.
     cancelled
         Whether jobs that were cancelled before they started are kept
-        (:func:`workloads.logs.cancellations.keep_cancelled_jobs`); tables of a known layout record none.
+        (:func:`holdfast.workloads.logs.cancellations.keep_cancelled_jobs`); tables of a known layout record none.
 
     Raises
     ------
@@ -375,7 +375,7 @@ def _rows(data: bytes, path: str | Path) -> Iterator[tuple[int, Sequence[str]]]:
 
 def _known_roles(columns: str) -> str:
     """The roles that the reader of tables knows."""
-    from workloads.logs.column_roles import ROLES
+    from holdfast.workloads.logs.column_roles import ROLES
 
     return ",".join(part for part in columns.split(",") if part.partition("=")[0].strip().lower() in ROLES)
 

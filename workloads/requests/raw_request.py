@@ -15,10 +15,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from workloads.ground.errors import ParameterError, format_value
-from workloads.ground.numbers import decimal
-from workloads.machines.amounts import ANY_GPU, gres_gpus, mebibytes
-from workloads.machines.request import ResourceRequest
+from holdfast.workloads.ground.errors import ParameterError, format_value
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.machines.amounts import ANY_GPU, gres_gpus, mebibytes
+from holdfast.workloads.machines.request import ResourceRequest
 
 __all__ = ["FRACTION", "NO_SIZE", "RAW_COLUMNS", "request_of_row", "trackable"]
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import TraceError, UnknownNameError, format_value
-from workloads.ground.fields import number, whole
-from workloads.ground.job_ids import parse_job_id
-from workloads.ground.ticks import in_ticks
-from workloads.ground.units import SECOND, format_seconds
-from workloads.table.job import JobType
-from workloads.table.jobs import Jobs
+from holdfast.workloads.ground.errors import TraceError, UnknownNameError, format_value
+from holdfast.workloads.ground.fields import number, whole
+from holdfast.workloads.ground.job_ids import parse_job_id
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.ground.units import SECOND, format_seconds
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = [
     "ALL_COLUMNS",

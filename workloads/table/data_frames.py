@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from workloads.ground.errors import InputError, UnknownNameError
-from workloads.ground.numbers import decimal
-from workloads.table.columns import ALL_COLUMNS, NEEDED_COLUMNS
-from workloads.table.job import JobType
-from workloads.table.job_table import build_table
-from workloads.table.jobs import Jobs
+from holdfast.workloads.ground.errors import InputError, UnknownNameError
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.table.columns import ALL_COLUMNS, NEEDED_COLUMNS
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.job_table import build_table
+from holdfast.workloads.table.jobs import Jobs
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,6 +1,6 @@
 """Validation of the life cycle of jobs in a job table: cancellations, dependencies and the starting state.
 
-:mod:`workloads.table.validation` calls these checks only if a job has such a column.
+:mod:`holdfast.workloads.table.validation` calls these checks only if a job has such a column.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from numbers import Integral
 
 import numpy as np
 
-from workloads.ground.units import COSTS, LARGEST_TIME
-from workloads.table.job import Job, JobType
-from workloads.table.jobs import Jobs
+from holdfast.workloads.ground.units import COSTS, LARGEST_TIME
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["broken_life", "cross_job_violation", "has_life", "replay_start"]
 

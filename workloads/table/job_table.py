@@ -17,15 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloads.ground.errors import TraceError, UnknownNameError
-from workloads.ground.files import atomic_open, csv_rows, decode_text, read_bytes
-from workloads.ground.lines import numbered_lines
-from workloads.ground.row_views import Codes, as_column
-from workloads.ground.trust import admit
-from workloads.table.columns import ALL_COLUMNS, DEFAULTS, NEEDED_COLUMNS, csv_lines, parse_cells, table_columns
-from workloads.table.job import Job
-from workloads.table.jobs import Jobs, composition
-from workloads.table.validation import first_fault
+from holdfast.workloads.ground.errors import TraceError, UnknownNameError
+from holdfast.workloads.ground.files import atomic_open, csv_rows, decode_text, read_bytes
+from holdfast.workloads.ground.lines import numbered_lines
+from holdfast.workloads.ground.row_views import Codes, as_column
+from holdfast.workloads.ground.trust import admit
+from holdfast.workloads.table.columns import (
+    ALL_COLUMNS,
+    DEFAULTS,
+    NEEDED_COLUMNS,
+    csv_lines,
+    parse_cells,
+    table_columns,
+)
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.jobs import Jobs, composition
+from holdfast.workloads.table.validation import first_fault
 
 __all__ = [
     "PARQUET_MAGIC",
@@ -89,7 +96,8 @@ def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
     ------
     TraceError
         If the file cannot be read, has an unknown column, has a row that breaks a rule of the table, or names code as a
-        plan without trust (:func:`workloads.ground.trust.trust`). Names the file, and the line (CSV) or row (Parquet).
+        plan without trust (:func:`holdfast.workloads.ground.trust.trust`). Names the file, and the line (CSV) or row
+        (Parquet).
     """
     return parse_job_table(read_bytes(path), path, nodes=nodes)
 
@@ -98,7 +106,7 @@ def parse_job_table(data: bytes, path: str | Path, *, nodes: int | None = None) 
     """Parse the content of a job table; see :func:`read_job_table`. ``path`` appears in messages."""
     if data.startswith(PARQUET_MAGIC):
         # The import is slow, and needed only for Parquet files.
-        from workloads.table.parquet import parquet_blocks
+        from holdfast.workloads.table.parquet import parquet_blocks
 
         names, blocks = parquet_blocks(data, path, _BLOCK)
     else:
@@ -171,7 +179,7 @@ def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
     table = Jobs.of(jobs)
     columns = table_columns(table)
     if Path(path).suffix == ".parquet":
-        from workloads.table.parquet import write_parquet
+        from holdfast.workloads.table.parquet import write_parquet
 
         write_parquet(table, path, columns)
         return

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.row_views import Rows
-from workloads.ground.ticks import in_ticks
-from workloads.table.job import Job, JobType
+from holdfast.workloads.ground.row_views import Rows
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["Jobs", "composition"]
 
@@ -51,7 +51,7 @@ class Jobs(Rows[Job]):
 def composition(jobs: Iterable[Job]) -> str:
     """Number of jobs by type.
 
-    >>> from workloads.table.job import JobType
+    >>> from holdfast.workloads.table.job import JobType
     >>> composition([Job(1, JobType.RIGID, 0.0, 1, 60.0, 60.0)])
     '1 job: 1 rigid'
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from workloads.ground.numbers import decimal
+from holdfast.workloads.ground.numbers import decimal
 
 __all__ = ["memory_profile"]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from workloads.ground.errors import InputError, OutputError, TraceError, installation
-from workloads.ground.files import atomic_open
-from workloads.ground.ticks import in_ticks
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
-from workloads.table.jobs import Jobs
+from holdfast.workloads.ground.errors import InputError, OutputError, TraceError, installation
+from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["parquet_blocks", "write_parquet"]
 
@@ -84,7 +84,7 @@ def parquet_blocks(
 
 
 def write_parquet(jobs: Jobs, path: str | Path, columns: Sequence[str]) -> None:
-    """Write jobs; see :func:`workloads.table.job_table.write_job_table`.
+    """Write jobs; see :func:`holdfast.workloads.table.job_table.write_job_table`.
 
     Raises
     ------

@@ -14,13 +14,13 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import InputError, format_value
-from workloads.ground.fields import LARGEST_WHOLE
-from workloads.ground.units import COSTS, DURATIONS, LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME, TIMES
-from workloads.table.job import Job, JobType
-from workloads.table.job_lifecycle import broken_life, cross_job_violation, has_life
-from workloads.table.jobs import Jobs
-from workloads.table.memory_profile import memory_profile
+from holdfast.workloads.ground.errors import InputError, format_value
+from holdfast.workloads.ground.fields import LARGEST_WHOLE
+from holdfast.workloads.ground.units import COSTS, DURATIONS, LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME, TIMES
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.job_lifecycle import broken_life, cross_job_violation, has_life
+from holdfast.workloads.table.jobs import Jobs
+from holdfast.workloads.table.memory_profile import memory_profile
 
 __all__ = ["Fault", "check_jobs", "first_fault"]
 
@@ -73,7 +73,7 @@ def check_jobs(jobs: Sequence[Job], nodes: int | None = None, *, where: str = ""
     --------
     >>> check_jobs([Job(7, JobType.RIGID, 0.0, 128, 3600.0, 1800.0)])
     Traceback (most recent call last):
-    workloads.ground.errors.InputError: runtime of job 7 must be at most its walltime of 1800.0 s, not 3600.0
+    holdfast.workloads.ground.errors.InputError: runtime of job 7 must be at most its walltime of 1800.0 s, not 3600.0
     """
     fault = first_fault(jobs, nodes)
     if fault is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["KINDS", "find_path"]
 
-#: What the arguments of ``find_path`` are (:func:`workloads.ground.object_code.object_code`).
+#: What the arguments of ``find_path`` are (:func:`holdfast.workloads.ground.object_code.object_code`).
 KINDS = "ffffnnd"
 
 

@@ -11,9 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.object_code import object_code
-from workloads.theta.activity_path import KINDS, find_path
-from workloads.theta.year import ThetaYear
+from holdfast.workloads.ground.object_code import object_code
+from holdfast.workloads.theta.activity_path import KINDS, find_path
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["Rhythm"]
 

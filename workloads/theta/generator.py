@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
-from workloads.logs.trace import Trace, TraceJobs
-from workloads.theta.arrival_rhythm import Rhythm
-from workloads.theta.job_shapes import draw_requests, draw_runtimes, draw_sizes
-from workloads.theta.projects import draw_projects, draw_users
-from workloads.theta.year import ThetaYear
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.logs.trace import Trace, TraceJobs
+from holdfast.workloads.theta.arrival_rhythm import Rhythm
+from holdfast.workloads.theta.job_shapes import draw_requests, draw_runtimes, draw_sizes
+from holdfast.workloads.theta.projects import draw_projects, draw_users
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["generate"]
 

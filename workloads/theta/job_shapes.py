@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.theta.year import FAVOURITE_SIZES, OTHER_SIZES, REQUESTS, ThetaYear
+from holdfast.workloads.theta.year import FAVOURITE_SIZES, OTHER_SIZES, REQUESTS, ThetaYear
 
 __all__ = ["draw_requests", "draw_runtimes", "draw_sizes"]
 

@@ -1,8 +1,8 @@
 """Presets of the generator, each calibrated for one reading of the paper.
 
 Source: Fan et al., IPDPS 2022, Table II (the baseline) and Fig. 4 (shares of the job types over ten draws). The default
-year meets Table II under EASY backfilling by walltime. ``python -m experiments.traces.calibration --preset NAME``
-prints the results for a preset.
+year meets Table II under EASY backfilling by walltime. ``python -m holdfast.experiments.traces.calibration --preset
+NAME`` prints the results for a preset.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workloads.ground.errors import UnknownNameError
-from workloads.theta.year import ThetaYear
+from holdfast.workloads.ground.errors import UnknownNameError
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["PRESETS", "preset_year"]
 
@@ -34,7 +34,7 @@ def preset_year(name: str, year: ThetaYear | None = None) -> ThetaYear:
     name
         A name of :data:`PRESETS`, or several joined by ``+``.
     year
-        Year with the other parameters; by default :class:`workloads.theta.year.ThetaYear`.
+        Year with the other parameters; by default :class:`holdfast.workloads.theta.year.ThetaYear`.
 
     Raises
     ------

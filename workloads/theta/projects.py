@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.theta.year import ThetaYear
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["draw_projects", "draw_users"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["FAVOURITE_SIZES", "LARGEST", "OTHER_SIZES", "REQUESTS", "ThetaYear"]
 
@@ -69,7 +69,7 @@ _HOURS = (
 
 @dataclass(frozen=True, kw_only=True)
 class ThetaYear:
-    """Parameters of :func:`workloads.theta.generator.generate`.
+    """Parameters of :func:`holdfast.workloads.theta.generator.generate`.
 
     Attributes
     ----------

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policies.arrival import PreemptAtArrival
-from policies.planning.costs import CostModel
-from policies.planning.discretisation import as_distribution
-from policies.planning.plan import ReservationPlan
-from policies.port import Preempt, Request, Shrink, SystemView, WaitingJob
-from workloads.distributions import Distribution
-from workloads.table.job import JobType
+from holdfast.policies.arrival import PreemptAtArrival
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.discretisation import as_distribution
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.port import Preempt, Request, Shrink, SystemView, WaitingJob
+from holdfast.workloads.distributions import Distribution
+from holdfast.workloads.table.job import JobType
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from holdfast_example import AgedShortest, YoungestFirst, halving
 
-from simulator.conformance import check_policy
+from holdfast.simulator.conformance import check_policy
 
 
 def test_contract() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from workloads.ground.errors import UnknownNameError
-from workloads.ground.parameters import Parameter, Values
+from holdfast.workloads.ground.errors import UnknownNameError
+from holdfast.workloads.ground.parameters import Parameter, Values
 
 __all__ = ["AGAINST", "METRICS", "Metrics", "print_aggregates"]
 
 
 def _metrics(text: str) -> tuple[str, ...]:
-    from experiments.recordings.summaries import is_metric
-    from simulator.results.catalogue import CATALOGUE, Group
+    from holdfast.experiments.recordings.summaries import is_metric
+    from holdfast.simulator.results.catalogue import CATALOGUE, Group
 
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
@@ -43,12 +43,12 @@ def print_aggregates(
     unit: str = "nodes",
 ) -> None:
     """Print means and differences, if there are any."""
-    from experiments.sweeps.aggregate_sentences import (
+    from holdfast.experiments.sweeps.aggregate_sentences import (
         best_configuration_sentence,
         decided_differences_sentence,
         starvation_sentence,
     )
-    from experiments.sweeps.aggregates import aggregate_table, difference_table
+    from holdfast.experiments.sweeps.aggregates import aggregate_table, difference_table
 
     if aggregates:
         if not differences:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from workloads.ground.errors import InputError, OutputError, ParameterError
-from workloads.ground.job_ids import parse_job_id
-from workloads.ground.numbers import integer
-from workloads.ground.parameters import Group, Nodes, Parameter, Values, shorten
+from holdfast.workloads.ground.errors import InputError, OutputError, ParameterError
+from holdfast.workloads.ground.job_ids import parse_job_id
+from holdfast.workloads.ground.numbers import integer
+from holdfast.workloads.ground.parameters import Group, Nodes, Parameter, Values, shorten
 
 if TYPE_CHECKING:
-    from workloads.hybrid.type_mix import Assignment
-    from workloads.logs.trace import Trace
+    from holdfast.workloads.hybrid.type_mix import Assignment
+    from holdfast.workloads.logs.trace import Trace
 
 __all__ = [
     "JOB_ID",
@@ -74,9 +74,9 @@ class LogReading:
     Attributes
     ----------
     where, unit
-        As in :class:`workloads.logs.filters.Choice`.
+        As in :class:`holdfast.workloads.logs.filters.Choice`.
     format, columns, procs_per_node, lenient
-        As in :func:`workloads.logs.readers.read_workload`.
+        As in :func:`holdfast.workloads.logs.readers.read_workload`.
     trust
         Whether files may name plug-ins by import path.
     """
@@ -97,7 +97,7 @@ class LogReading:
     ] = None
     format: Annotated[
         str | None,
-        Parameter("format", default="recognised", group=DETAILS, names_in="workloads.logs.readers:READERS"),
+        Parameter("format", default="recognised", group=DETAILS, names_in="holdfast.workloads.logs.readers:READERS"),
     ] = None
     columns: Annotated[
         str | None,
@@ -146,8 +146,8 @@ def read_options(reading: LogReading) -> ReadOptions:
     ParameterError
         If a choice of jobs, a unit or a role of a column is not legal.
     """
-    from workloads.logs.column_roles import parse_roles
-    from workloads.logs.filters import Choice
+    from holdfast.workloads.logs.column_roles import parse_roles
+    from holdfast.workloads.logs.filters import Choice
 
     where = list(reading.where) or None
     try:
@@ -172,14 +172,14 @@ def read_options(reading: LogReading) -> ReadOptions:
 
 def read_log(path: str | Path, reading: LogReading, nodes: int | None) -> Trace:
     """Read a log; the size of its machine is assumed if neither ``--nodes`` nor the log gives it."""
-    from workloads.logs.readers import read_trace
+    from holdfast.workloads.logs.readers import read_trace
 
     return assume_size(read_trace(path, **read_options(reading)), nodes)
 
 
 def assume_size(trace: Trace, nodes: int | None) -> Trace:
     """Assume the size of the machine if neither ``--nodes`` nor the log gives it."""
-    from workloads.logs.machine_size import with_assumed_size
+    from holdfast.workloads.logs.machine_size import with_assumed_size
 
     return with_assumed_size(trace) if nodes is None else trace
 
@@ -221,7 +221,7 @@ class PaperReading:
 
 def told_reading(paper: PaperReading) -> dict[str, Any]:
     """Entry of ``run.json`` with the interpretation of the paper, and the options that deviate from it."""
-    from experiments.paper_readings import find_reading, option_defaults
+    from holdfast.experiments.paper_readings import find_reading, option_defaults
 
     if paper.reading is None:
         return {}
@@ -241,7 +241,7 @@ def check_plan(assignment: Assignment) -> None:
         With the legal values.
     """
     if assignment.stochastic_share and not assignment.plan.endswith(".json"):
-        from policies.planning.planner import parse_strategy
+        from holdfast.policies.planning.planner import parse_strategy
 
         parse_strategy(assignment.plan)
 

@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.commands.asking.arguments import LogReading, chosen_run, machine_size, read_options
-from experiments.terminal import warn
-from workloads.ground.errors import InputError
-from workloads.ground.parameters import Group, Parameter, SecondsAbove0, Seed, Values, whole, wholes
-from workloads.ground.units import LARGEST_SIZE
+from holdfast.experiments.commands.asking.arguments import LogReading, chosen_run, machine_size, read_options
+from holdfast.experiments.terminal import warn
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.parameters import Group, Parameter, SecondsAbove0, Seed, Values, whole, wholes
+from holdfast.workloads.ground.units import LARGEST_SIZE
 
 if TYPE_CHECKING:
-    from experiments.forecast.machine_state import MachineState
-    from experiments.forecast.track_record import TrackRecord
-    from workloads.logs.clock import LogClock
-    from workloads.logs.trace import Trace
-    from workloads.outages.failures import FailureRate
-    from workloads.outages.outage import Outage
+    from holdfast.experiments.forecast.machine_state import MachineState
+    from holdfast.experiments.forecast.track_record import TrackRecord
+    from holdfast.workloads.logs.clock import LogClock
+    from holdfast.workloads.logs.trace import Trace
+    from holdfast.workloads.outages.failures import FailureRate
+    from holdfast.workloads.outages.outage import Outage
 
 __all__ = [
     "DrawingOptions",
@@ -159,7 +159,7 @@ class RuleOptions:
         How the log is read.
     order, backfilling, outages, failure_mtbf, repair
         As in a simulation; an order or rule of None is chosen by
-        :func:`experiments.commands.asking.site_snapshots.site_question`.
+        :func:`holdfast.experiments.commands.asking.site_snapshots.site_question`.
     """
 
     machine: Annotated[
@@ -194,7 +194,7 @@ class RuleOptions:
         InputError
             If a repair time is given without a failure rate.
         """
-        from workloads.outages.failures import FailureRate
+        from holdfast.workloads.outages.failures import FailureRate
 
         if self.failure_mtbf is None:
             if self.repair is not None:
@@ -210,11 +210,11 @@ class DrawingOptions:
     Attributes
     ----------
     draws, seed, arrivals, workers
-        As in :func:`experiments.forecast.forecasts.forecast`.
+        As in :func:`holdfast.experiments.forecast.forecasts.forecast`.
     backtests
-        As ``count`` of :class:`experiments.forecast.back_tests.BackTesting`.
+        As ``count`` of :class:`holdfast.experiments.forecast.back_tests.BackTesting`.
     fit, least
-        As in :func:`experiments.forecast.history.history_of`.
+        As in :func:`holdfast.experiments.forecast.history.history_of`.
     """
 
     draws: Annotated[int, wholes(1, 100_000), Parameter("number of simulations", group=_DRAWING)] = 200
@@ -237,7 +237,7 @@ class DrawingOptions:
     ] = None
 
     def keywords(self, rules: RuleOptions) -> dict[str, Any]:
-        """Keywords of :func:`experiments.forecast.forecasts.forecast`."""
+        """Keywords of :func:`holdfast.experiments.forecast.forecasts.forecast`."""
         return {
             "draws": self.draws,
             "seed": self.seed,
@@ -278,11 +278,11 @@ def read_present(question: Question) -> Present:
         If a file or an option is not usable.
     """
     asked, rules = question.present, question.rules
-    from experiments.forecast.known_past import known_at, started_at
-    from experiments.forecast.machine_state import state_at
-    from experiments.forecast.sources import read_log
-    from experiments.forecast.time_parsing import parse_moment
-    from workloads.logs.clock import LogClock
+    from holdfast.experiments.forecast.known_past import known_at, started_at
+    from holdfast.experiments.forecast.machine_state import state_at
+    from holdfast.experiments.forecast.sources import read_log
+    from holdfast.experiments.forecast.time_parsing import parse_moment
+    from holdfast.workloads.logs.clock import LogClock
 
     trace = read_log(asked.log, asked.mechanism, **read_options(rules.reading))
     if asked.queue is not None:
@@ -301,9 +301,9 @@ def read_present(question: Question) -> Present:
 
 def read_record(question: Question, present: Present, drawing: DrawingOptions, runtimes: str) -> TrackRecord:
     """Back-tests of such forecasts; a line says how old they are if they were stored."""
-    from experiments.forecast.back_test_cache import find_record
-    from experiments.forecast.back_tests import BackTesting
-    from experiments.forecast.time_parsing import format_duration
+    from holdfast.experiments.forecast.back_test_cache import find_record
+    from holdfast.experiments.forecast.back_tests import BackTesting
+    from holdfast.experiments.forecast.time_parsing import format_duration
 
     rules = question.rules
     how = BackTesting(
@@ -319,7 +319,7 @@ def read_record(question: Question, present: Present, drawing: DrawingOptions, r
 
 def write_document(path: str, facts: Mapping[str, Any]) -> None:
     """Write facts as JSON and print a message; ``-`` is standard output, without a message."""
-    from experiments.planning.plan_document import write_json
+    from holdfast.experiments.planning.plan_document import write_json
 
     write_json(path, facts)
     if path != "-":
@@ -328,13 +328,13 @@ def write_document(path: str, facts: Mapping[str, Any]) -> None:
 
 def _queue(question: Question, queue: str, trace: Trace) -> Present:
     """The state of a Slurm site."""
-    from experiments.commands.asking.snapshots import queue_clock, sshare_usage
-    from experiments.forecast.known_past import known_at, started_at
-    from experiments.forecast.machine_state import state_of_queue
-    from workloads.logs.clock import LogClock
-    from workloads.logs.node_list import read_node_names
-    from workloads.logs.squeue import read_queue
-    from workloads.logs.trace import trace_epoch
+    from holdfast.experiments.commands.asking.snapshots import queue_clock, sshare_usage
+    from holdfast.experiments.forecast.known_past import known_at, started_at
+    from holdfast.experiments.forecast.machine_state import state_of_queue
+    from holdfast.workloads.logs.clock import LogClock
+    from holdfast.workloads.logs.node_list import read_node_names
+    from holdfast.workloads.logs.squeue import read_queue
+    from holdfast.workloads.logs.trace import trace_epoch
 
     usage, machine = question.present.usage, question.rules.machine
     rows, left_out = read_queue(queue)
@@ -361,7 +361,7 @@ def _queue(question: Question, queue: str, trace: Trace) -> Present:
 
 def _warn_of_caveats(question: Question, trace: Trace, nodes: int) -> tuple[str, ...]:
     """Print the features of the log that one pool of equal nodes does not model, before the state is determined."""
-    from workloads.logs.one_pool import caveats
+    from holdfast.workloads.logs.one_pool import caveats
 
     found = caveats(trace, nodes, "--machine")
     for text in found:
@@ -371,8 +371,8 @@ def _warn_of_caveats(question: Question, trace: Trace, nodes: int) -> tuple[str,
 
 def _with_gaps(question: Question, present: Present) -> Present:
     """Add assumptions: jobs left out, and past information that the order or the backfilling rule needs but lacks."""
-    from experiments.forecast.missing_history import find_gaps
-    from simulator.options import Options
+    from holdfast.experiments.forecast.missing_history import find_gaps
+    from holdfast.simulator.options import Options
 
     state = present.state
     left_out = [state.describe_left_out()] if state.left_out else []
@@ -386,10 +386,10 @@ def _with_gaps(question: Question, present: Present) -> Present:
 
 def _machine(question: Question, trace: Trace, at: float) -> int:
     """Determine the size of the machine, which only the past gives."""
-    from workloads.logs.machine_size import with_assumed_size
+    from holdfast.workloads.logs.machine_size import with_assumed_size
 
     if isinstance(question.rules.machine, Path):
-        from workloads.logs.node_list import read_node_count
+        from holdfast.workloads.logs.node_list import read_node_count
 
         return read_node_count(question.rules.machine)
     if question.rules.machine is not None:
@@ -405,8 +405,8 @@ def _machine(question: Question, trace: Trace, at: float) -> int:
 
 
 def _outages(question: Question, nodes: int, trace: Trace) -> list[Outage]:
-    from workloads.logs.clock import LogClock
-    from workloads.outages.file import read_outages
+    from holdfast.workloads.logs.clock import LogClock
+    from holdfast.workloads.outages.file import read_outages
 
     if question.rules.outages is None:
         return []

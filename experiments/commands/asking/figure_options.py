@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from experiments.figures.canvas import Width
-from experiments.figures.style import FORMATS
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.numbers import decimal
-from workloads.ground.parameters import Parameter, Values
+from holdfast.experiments.figures.canvas import Width
+from holdfast.experiments.figures.style import FORMATS
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.ground.parameters import Parameter, Values
 
 if TYPE_CHECKING:
-    from experiments.figures.figure_form import FigureForm
+    from holdfast.experiments.figures.figure_form import FigureForm
 
 __all__ = ["FigureOptions"]
 
@@ -58,7 +58,7 @@ class FigureOptions:
     @property
     def form(self) -> FigureForm:
         """The form of the figures."""
-        from experiments.figures.canvas import Canvas
-        from experiments.figures.figure_form import FigureForm
+        from holdfast.experiments.figures.canvas import Canvas
+        from holdfast.experiments.figures.figure_form import FigureForm
 
         return FigureForm(Canvas(width=self.width, style=self.style), self.format)

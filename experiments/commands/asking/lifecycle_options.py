@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from workloads.ground.dates import TIME_OR_DATE
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.parameters import Parameter, choices
+from holdfast.workloads.ground.dates import TIME_OR_DATE
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.parameters import Parameter, choices
 
 if TYPE_CHECKING:
-    from workloads.logs.trace import Trace
-    from workloads.table.jobs import Jobs
+    from holdfast.workloads.logs.trace import Trace
+    from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["Life"]
 
@@ -73,9 +73,9 @@ class Life:
 
     def of_trace(self, trace: Trace, nodes: int) -> Trace:
         """Restrict a trace to the machine and to the jobs asked for."""
-        from workloads.logs.cancellations import keep_cancelled_jobs
-        from workloads.logs.clock import LogClock
-        from workloads.logs.starting_state import cut_until, starting_state
+        from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+        from holdfast.workloads.logs.clock import LogClock
+        from holdfast.workloads.logs.starting_state import cut_until, starting_state
 
         if self.cancelled == "keep":
             trace = keep_cancelled_jobs(trace)
@@ -95,8 +95,8 @@ class Life:
 
     def cut_end(self, trace: Trace) -> Trace:
         """The trace without the jobs that are submitted from ``until`` on."""
-        from workloads.logs.clock import LogClock
-        from workloads.logs.starting_state import cut_until
+        from holdfast.workloads.logs.clock import LogClock
+        from holdfast.workloads.logs.starting_state import cut_until
 
         if self.until is None:
             return trace
@@ -107,8 +107,8 @@ class Life:
 
     def of_jobs(self, trace: Trace, jobs: Jobs) -> tuple[Jobs, str]:
         """Link jobs to those they depend on; returns also the lines to print."""
-        from experiments.traces.description import life_of_trace, list_counts
-        from workloads.logs.dependencies import follow_dependencies
+        from holdfast.experiments.traces.description import life_of_trace, list_counts
+        from holdfast.workloads.logs.dependencies import follow_dependencies
 
         lines = life_of_trace(trace) if self != Life() else []
         linked = jobs

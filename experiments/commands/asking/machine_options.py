@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from experiments.commands.asking.arguments import READING, LogReading, told_options, told_reading
-from experiments.commands.asking.simulation_options import Simulation, SimulationOptions, preparation_entry
-from policies.mechanism import BASELINE
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.parameters import Parameter
+from holdfast.experiments.commands.asking.arguments import READING, LogReading, told_options, told_reading
+from holdfast.experiments.commands.asking.simulation_options import Simulation, SimulationOptions, preparation_entry
+from holdfast.policies.mechanism import BASELINE
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.parameters import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from workloads.logs.trace import Trace
-    from workloads.machines.machine import Machine
-    from workloads.machines.machine_workload import MachineWorkload
-    from workloads.requests.log_requests import LogRequests
+    from holdfast.workloads.logs.trace import Trace
+    from holdfast.workloads.machines.machine import Machine
+    from holdfast.workloads.machines.machine_workload import MachineWorkload
+    from holdfast.workloads.requests.log_requests import LogRequests
 
 __all__ = [
     "MachineFile",
@@ -87,7 +87,7 @@ def check_reading(nodes: int | None, reading: LogReading) -> None:
 
 def read_machine_log(path: str, reading: LogReading, *, cancelled: bool = False) -> LogRequests:
     """The jobs of a log with their requests; on demand also those that were cancelled before they started."""
-    from workloads.requests.log_requests import read_requests
+    from holdfast.workloads.requests.log_requests import read_requests
 
     where = list(reading.where) or None
     return read_requests(
@@ -97,8 +97,8 @@ def read_machine_log(path: str, reading: LogReading, *, cancelled: bool = False)
 
 def fit_log(path: str, machine: str, reading: LogReading) -> tuple[Trace, MachineWorkload]:
     """The jobs of a log that the machine of a file can run, and their requests."""
-    from workloads.machines.machine_file import read_machine
-    from workloads.requests.fitted_trace import fit_log_to_machine
+    from holdfast.workloads.machines.machine_file import read_machine
+    from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
 
     return fit_log_to_machine(read_machine_log(path, reading), read_machine(machine))
 
@@ -135,20 +135,20 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     InputError
         If any of it is not usable, or not modelled on such a machine.
     """
-    from experiments.recordings.run_file import UNIT
-    from experiments.traces.description import composition, describe_reading, need_jobs
-    from simulator.machine_simulation import check_machine_replay
-    from simulator.partitioned_simulation import check_partitions
-    from workloads.ground.files import file_sha256
-    from workloads.hybrid.assignment import as_rigid, assign
-    from workloads.hybrid.type_balance import imbalance
-    from workloads.logs.readers import read_workload, records_local_time
-    from workloads.logs.trace import trace_epoch
-    from workloads.machines.machine_file import read_machine
-    from workloads.machines.machine_workload import machine_size, machine_unit
-    from workloads.requests.fitted_trace import fit_jobs_to_machine, fit_log_to_machine
-    from workloads.requests.log_requests import is_job_table
-    from workloads.table.jobs import Jobs
+    from holdfast.experiments.recordings.run_file import UNIT
+    from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
+    from holdfast.simulator.machine_simulation import check_machine_replay
+    from holdfast.simulator.partitioned_simulation import check_partitions
+    from holdfast.workloads.ground.files import file_sha256
+    from holdfast.workloads.hybrid.assignment import as_rigid, assign
+    from holdfast.workloads.hybrid.type_balance import imbalance
+    from holdfast.workloads.logs.readers import read_workload, records_local_time
+    from holdfast.workloads.logs.trace import trace_epoch
+    from holdfast.workloads.machines.machine_file import read_machine
+    from holdfast.workloads.machines.machine_workload import machine_size, machine_unit
+    from holdfast.workloads.requests.fitted_trace import fit_jobs_to_machine, fit_log_to_machine
+    from holdfast.workloads.requests.log_requests import is_job_table
+    from holdfast.workloads.table.jobs import Jobs
 
     check_reading(asked.nodes, asked.reading)
     options = asked.operation

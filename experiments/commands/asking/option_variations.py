@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from experiments.commands.asking.run_options import LISTED, MOST, RunOptions
-from experiments.option_parser import read_arguments
-from experiments.output.filenames import check_distinct
-from experiments.paper_readings import find_reading
-from experiments.recordings.replay import parse_mechanisms
-from experiments.recordings.variants import in_label_order, make_label
-from policies.mechanism import BASELINE
-from workloads.ground.errors import InputError
-from workloads.ground.parameters import declared_parameters
-from workloads.hybrid.type_mix import Assignment
+from holdfast.experiments.commands.asking.run_options import LISTED, MOST, RunOptions
+from holdfast.experiments.option_parser import read_arguments
+from holdfast.experiments.output.filenames import check_distinct
+from holdfast.experiments.paper_readings import find_reading
+from holdfast.experiments.recordings.replay import parse_mechanisms
+from holdfast.experiments.recordings.variants import in_label_order, make_label
+from holdfast.policies.mechanism import BASELINE
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.parameters import declared_parameters
+from holdfast.workloads.hybrid.type_mix import Assignment
 
 __all__ = ["Variation", "variations"]
 

@@ -6,17 +6,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.parameters import NonNegative, Parameter, SecondsAbove0, Values, duration
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.parameters import NonNegative, Parameter, SecondsAbove0, Values, duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simulator.results.recording import Recording
-    from workloads.logs.clock import LogClock
-    from workloads.machines.machine import Machine
-    from workloads.outages.failures import FailureRate
-    from workloads.outages.outage import Outage
+    from holdfast.simulator.results.recording import Recording
+    from holdfast.workloads.logs.clock import LogClock
+    from holdfast.workloads.machines.machine import Machine
+    from holdfast.workloads.outages.failures import FailureRate
+    from holdfast.workloads.outages.outage import Outage
 
 __all__ = ["OUTAGE_FILE", "AskedOutages", "OutageOptions", "load_outages", "save_outages", "unused_outages_warning"]
 
@@ -37,7 +37,7 @@ class AskedOutages:
     Attributes
     ----------
     outages, failures
-        As for :func:`simulator.simulation.simulate`.
+        As for :func:`holdfast.simulator.simulation.simulate`.
     configuration
         Entry of ``run.json``; empty: no outages.
     """
@@ -74,7 +74,7 @@ class OutageOptions:
     failure_mtbf
         Mean time between failures of a node [s], or ``node-mtbf``.
     repair, repair_variation
-        As ``repair`` [s] and ``variation`` of :class:`workloads.outages.failures.FailureRate`.
+        As ``repair`` [s] and ``variation`` of :class:`holdfast.workloads.outages.failures.FailureRate`.
     """
 
     outages: Annotated[
@@ -142,9 +142,9 @@ def load_outages(
                 raise InputError(f"--{name.replace('_', '-')} needs --failure-mtbf")
     if options.outages is None and options.failure_mtbf is None:
         return AskedOutages()
-    from workloads.ground.files import file_sha256
-    from workloads.outages.failures import FailureRate
-    from workloads.outages.file import read_outages
+    from holdfast.workloads.ground.files import file_sha256
+    from holdfast.workloads.outages.failures import FailureRate
+    from holdfast.workloads.outages.file import read_outages
 
     outages: Sequence[Outage] = ()
     configuration: dict[str, Any] = {}
@@ -168,7 +168,7 @@ def load_outages(
 
 def unused_outages_warning(outages: Sequence[Outage], results: Sequence[Recording], clock: LogClock) -> str:
     """Warning about given outages outside the simulated time; empty if there are none."""
-    from workloads.ground.units import SECOND, to_ticks
+    from holdfast.workloads.ground.units import SECOND, to_ticks
 
     if not outages:
         return ""
@@ -216,7 +216,7 @@ def save_outages(
     name
         File to write.
     """
-    from workloads.outages.file import write_outages
+    from holdfast.workloads.outages.file import write_outages
 
     if source is None or (directory / name).resolve() != Path(source).resolve():
         write_outages(max(results, key=lambda result: len(result.outages)).outages, new / name)

@@ -9,30 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.asking.arguments import read_options
-from experiments.commands.asking.machine_options import simulation_on
-from experiments.commands.asking.option_variations import Variation, variations
-from experiments.commands.asking.outage_options import AskedOutages, OutageOptions
-from experiments.commands.asking.run_options import RunOptions
-from experiments.commands.asking.simulation_options import Simulation, prepare_simulation
-from experiments.recordings.measurement import Measurement
-from experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
-from experiments.recordings.variants import RUNS, make_label
-from policies.mechanism import BASELINE
-from policies.order import ORDERS
-from simulator.options import Options
-from workloads.ground.errors import InputError
-from workloads.ground.parameters import declared_parameters
-from workloads.ground.release import VERSION
-from workloads.ground.ticks import in_ticks
-from workloads.ground.units import to_ticks
-from workloads.logs.readers import read_workload
-from workloads.logs.trace import Trace
-from workloads.outages.outage import check_outages
-from workloads.table.job import JobType
-from workloads.table.job_lifecycle import replay_start
-from workloads.table.job_table import JobTable
-from workloads.table.jobs import Jobs
+from holdfast.experiments.commands.asking.arguments import read_options
+from holdfast.experiments.commands.asking.machine_options import simulation_on
+from holdfast.experiments.commands.asking.option_variations import Variation, variations
+from holdfast.experiments.commands.asking.outage_options import AskedOutages, OutageOptions
+from holdfast.experiments.commands.asking.run_options import RunOptions
+from holdfast.experiments.commands.asking.simulation_options import Simulation, prepare_simulation
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
+from holdfast.experiments.recordings.variants import RUNS, make_label
+from holdfast.policies.mechanism import BASELINE
+from holdfast.policies.order import ORDERS
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.parameters import declared_parameters
+from holdfast.workloads.ground.release import VERSION
+from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.logs.readers import read_workload
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.outages.outage import check_outages
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.job_lifecycle import replay_start
+from holdfast.workloads.table.job_table import JobTable
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["PlannedRun", "make_manifest", "planned_runs"]
 
@@ -181,8 +181,8 @@ def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Si
     configuration = {**simulation.configuration, "options": asdict(options)}
     workload = simulation.on_machine
     if workload is not None:
-        from simulator.machine_simulation import check_machine_replay
-        from simulator.partitioned_simulation import needs_pools
+        from holdfast.simulator.machine_simulation import check_machine_replay
+        from holdfast.simulator.partitioned_simulation import needs_pools
 
         if mechanism == BASELINE and not needs_pools(Jobs.of(simulation.jobs), workload.machine):
             check_machine_replay(options)

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, get_origin
 
-from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics
-from experiments.commands.asking.arguments import json_file
-from experiments.commands.asking.machine_options import MachineOptions
-from experiments.commands.asking.outage_options import AskedOutages, OutageOptions, load_outages
-from experiments.commands.asking.simulation_options import Simulation, SimulationOptions
-from experiments.recordings.measurement import MEASURING, Measurement
-from simulator.options import Options
-from workloads.ground.errors import ParameterError
-from workloads.ground.parameters import Parameter, declared_parameters
-from workloads.hybrid.type_mix import Assignment
+from holdfast.experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics
+from holdfast.experiments.commands.asking.arguments import json_file
+from holdfast.experiments.commands.asking.machine_options import MachineOptions
+from holdfast.experiments.commands.asking.outage_options import AskedOutages, OutageOptions, load_outages
+from holdfast.experiments.commands.asking.simulation_options import Simulation, SimulationOptions
+from holdfast.experiments.recordings.measurement import MEASURING, Measurement
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.parameters import Parameter, declared_parameters
+from holdfast.workloads.hybrid.type_mix import Assignment
 
 __all__ = ["LISTED", "MOST", "RunOptions"]
 

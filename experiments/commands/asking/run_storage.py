@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.asking.outage_options import OUTAGE_FILE, save_outages
-from experiments.commands.asking.planned_runs import PlannedRun, make_manifest
-from experiments.commands.asking.run_options import RunOptions
-from experiments.recordings.measurement import Measurement
-from experiments.recordings.replay import summary_rows, write_replay
-from experiments.recordings.run_file import ENGINE, EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
-from simulator import Result
-from simulator.results.catalogue import WALL_CLOCK
+from holdfast.experiments.commands.asking.outage_options import OUTAGE_FILE, save_outages
+from holdfast.experiments.commands.asking.planned_runs import PlannedRun, make_manifest
+from holdfast.experiments.commands.asking.run_options import RunOptions
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.experiments.recordings.replay import summary_rows, write_replay
+from holdfast.experiments.recordings.run_file import ENGINE, EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
+from holdfast.simulator import Result
+from holdfast.simulator.results.catalogue import WALL_CLOCK
 
 __all__ = ["RunAnswer", "store_run"]
 
@@ -46,7 +46,7 @@ class RunAnswer:
         cls, arguments: RunOptions, results: Sequence[Result], planned: Sequence[PlannedRun], against: Mapping[str, Any]
     ) -> RunAnswer:
         """The metrics of results; ``against``: the reference of differences, or empty."""
-        from experiments.sweeps.aggregates import aggregate_rows, difference_rows
+        from holdfast.experiments.sweeps.aggregates import aggregate_rows, difference_rows
 
         # Without a tolerance of its own the warning of each run decides.
         measurement = planned[0].measurement
@@ -83,10 +83,10 @@ def _json_value(value: Any) -> Any:
 
 def store_run(arguments: RunOptions, directory: Path, answer: RunAnswer) -> list[str]:
     """Replace the result in a directory; returns a line for each figure that was drawn."""
-    from experiments.figures.recording.recording_figures import existing_pictures
-    from experiments.output.atomic_replace import handover
-    from experiments.output.manifest import seal
-    from experiments.tables import write_csv
+    from holdfast.experiments.figures.recording.recording_figures import existing_pictures
+    from holdfast.experiments.output.atomic_replace import handover
+    from holdfast.experiments.output.manifest import seal
+    from holdfast.experiments.tables import write_csv
 
     results, planned = answer.results, answer.planned
     tables = _table_names(planned)
@@ -123,12 +123,12 @@ def store_run(arguments: RunOptions, directory: Path, answer: RunAnswer) -> list
 
 def _draw(answer: RunAnswer, new: Path, directory: Path) -> list[str]:
     """Draw the figures from tables alone, here as at any later time."""
-    from experiments.study.redraw import describe_picture, draw_pictures
-    from experiments.tables import write_csv
-    from experiments.timelines.distributions import distribution_rows
-    from experiments.timelines.machine_table import machine_rows
-    from experiments.timelines.paired_contrasts import contrast_rows
-    from workloads.ground.wording import in_unit
+    from holdfast.experiments.study.redraw import describe_picture, draw_pictures
+    from holdfast.experiments.tables import write_csv
+    from holdfast.experiments.timelines.distributions import distribution_rows
+    from holdfast.experiments.timelines.machine_table import machine_rows
+    from holdfast.experiments.timelines.paired_contrasts import contrast_rows
+    from holdfast.workloads.ground.wording import in_unit
 
     results = answer.results
     dated = [
@@ -146,7 +146,7 @@ def _draw(answer: RunAnswer, new: Path, directory: Path) -> list[str]:
 
 def _table_names(planned: Sequence[PlannedRun]) -> dict[str, str]:
     """The file of each job table, by what sets the table apart."""
-    from experiments.output.filenames import table_name
+    from holdfast.experiments.output.filenames import table_name
 
     parts = dict.fromkeys(run.table for run in planned)
     return {part: "jobs.csv" if len(parts) == 1 else table_name("table", part) for part in parts}
@@ -156,7 +156,7 @@ def _write_tables(
     arguments: RunOptions, planned: Sequence[PlannedRun], tables: dict[str, str], new: Path, directory: Path
 ) -> None:
     """Write the job tables, so that what was simulated can be read, compared, and given to another simulator."""
-    from workloads.table.job_table import write_job_table
+    from holdfast.workloads.table.job_table import write_job_table
 
     for run in {run.table: run for run in planned}.values():
         # An input that lies there stays as it is.
@@ -165,15 +165,15 @@ def _write_tables(
             write_job_table(run.simulation.jobs, new / tables[run.table])
         workload = run.simulation.on_machine
         if workload is not None:
-            from experiments.recordings.stored_allocations import machine_file_name
-            from workloads.machines.machine_file import write_machine
+            from holdfast.experiments.recordings.stored_allocations import machine_file_name
+            from holdfast.workloads.machines.machine_file import write_machine
 
             write_machine(workload.machine, new / machine_file_name(tables[run.table]))
 
 
 def _write_outages(planned: Sequence[PlannedRun], results: Sequence[Result], new: Path, directory: Path) -> None:
     """Write the outages: one file where all runs have the same, else one for each run that has any."""
-    from experiments.output.filenames import table_name
+    from holdfast.experiments.output.filenames import table_name
 
     first = planned[0]
     same = all((run.asked, run.simulation.nodes) == (first.asked, first.simulation.nodes) for run in planned)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.commands.asking.arguments import (
+from holdfast.experiments.commands.asking.arguments import (
     LogReading,
     PaperReading,
     assume_size,
@@ -17,24 +17,24 @@ from experiments.commands.asking.arguments import (
     told_options,
     told_reading,
 )
-from experiments.commands.asking.lifecycle_options import Life
-from simulator.options import Options
-from workloads.ground.errors import InputError
-from workloads.ground.parameters import Group, Nodes, NonNegative, Parameter, Seed, wholes
-from workloads.hybrid.type_mix import PREPARING, Assignment
+from holdfast.experiments.commands.asking.lifecycle_options import Life
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.parameters import Group, Nodes, NonNegative, Parameter, Seed, wholes
+from holdfast.workloads.hybrid.type_mix import PREPARING, Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from policies.planning.plan import ReservationPlan
-    from policies.planning.plan_book import Planner
-    from simulator.machine.prior_state import PriorState
-    from workloads.logs.clock import LogClock
-    from workloads.logs.trace import Trace
-    from workloads.machines.machine_workload import MachineWorkload
-    from workloads.table.job import Job
-    from workloads.table.job_table import JobTable
-    from workloads.table.jobs import Jobs
+    from holdfast.policies.planning.plan import ReservationPlan
+    from holdfast.policies.planning.plan_book import Planner
+    from holdfast.simulator.machine.prior_state import PriorState
+    from holdfast.workloads.logs.clock import LogClock
+    from holdfast.workloads.logs.trace import Trace
+    from holdfast.workloads.machines.machine_workload import MachineWorkload
+    from holdfast.workloads.table.job import Job
+    from holdfast.workloads.table.job_table import JobTable
+    from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["Simulation", "SimulationOptions", "preparation_entry", "prepare_simulation"]
 
@@ -49,7 +49,7 @@ class Simulation:
     Attributes
     ----------
     jobs, nodes, options
-        As for :func:`simulator.simulation.simulate`.
+        As for :func:`holdfast.simulator.simulation.simulate`.
     planner, plans
         Planner and plans of stochastic jobs; None if there are none.
     configuration
@@ -96,21 +96,21 @@ class Simulation:
     @property
     def gaps(self) -> list[str]:
         """Gaps in the information about its starting state, one sentence each."""
-        from workloads.table.jobs import Jobs
+        from holdfast.workloads.table.jobs import Jobs
 
         table = Jobs.of(self.jobs)
         if not table.has("running_since"):
             return []
         running = [job.job_id for job in table if job.running_since is not None]
-        from experiments.forecast.missing_history import find_gaps
-        from workloads.table.job_lifecycle import replay_start
+        from holdfast.experiments.forecast.missing_history import find_gaps
+        from holdfast.workloads.table.job_lifecycle import replay_start
 
         return find_gaps(self.prior, self.options, replay_start(self.jobs) or 0.0, running)
 
     @property
     def clock(self) -> LogClock:
         """Clock of the job table."""
-        from workloads.logs.clock import LOCAL, LogClock
+        from holdfast.workloads.logs.clock import LOCAL, LogClock
 
         source = str(self.configuration.get("input", {}).get("path", "the log"))
         return LogClock(0.0, self.epoch, LOCAL if self.local else "UTC", source)
@@ -123,7 +123,7 @@ class PlannerOptions:
     Attributes
     ----------
     fit, known_runs, refit_growth
-        As ``fit``, ``least`` and ``growth`` of :class:`policies.planning.plan_book.Planner`.
+        As ``fit``, ``least`` and ``growth`` of :class:`holdfast.policies.planning.plan_book.Planner`.
     costs
         File of costs.
     """
@@ -198,17 +198,17 @@ def prepare_simulation(
     """
     import numpy as np
 
-    from experiments.recordings.run_file import UNIT
-    from experiments.traces.description import composition, describe_reading, need_jobs
-    from policies.mechanism import BASELINE
-    from workloads.ground.errors import TraceError
-    from workloads.ground.files import file_sha256
-    from workloads.hybrid.assignment import as_rigid, assign
-    from workloads.hybrid.type_balance import imbalance
-    from workloads.logs.one_pool import caveats
-    from workloads.logs.readers import read_workload, records_local_time
-    from workloads.logs.trace import Trace, trace_epoch
-    from workloads.table.validation import check_jobs
+    from holdfast.experiments.recordings.run_file import UNIT
+    from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
+    from holdfast.policies.mechanism import BASELINE
+    from holdfast.workloads.ground.errors import TraceError
+    from holdfast.workloads.ground.files import file_sha256
+    from holdfast.workloads.hybrid.assignment import as_rigid, assign
+    from holdfast.workloads.hybrid.type_balance import imbalance
+    from holdfast.workloads.logs.one_pool import caveats
+    from holdfast.workloads.logs.readers import read_workload, records_local_time
+    from holdfast.workloads.logs.trace import Trace, trace_epoch
+    from holdfast.workloads.table.validation import check_jobs
 
     assignment, seed, options, life = asked.assignment, asked.seed, asked.operation, asked.life
     check_plan(assignment)
@@ -227,7 +227,7 @@ def prepare_simulation(
         told_caveats, unit = caveats(trace, nodes), trace.unit
         trace = life.of_trace(trace, nodes)
         if life.starting_state is not None:
-            from experiments.forecast.prior_usage import prior_state
+            from holdfast.experiments.forecast.prior_usage import prior_state
 
             prior = prior_state(trace)
         need_jobs(trace, asked.input)
@@ -288,8 +288,8 @@ def _planning(
     asked: SimulationOptions, jobs: Jobs, configuration: dict[str, Any], command: str
 ) -> tuple[Planner | None, dict[str, ReservationPlan]]:
     """Make the planner of stochastic jobs and read the plan files that the table names."""
-    from workloads.ground.files import file_sha256
-    from workloads.table.job import JobType
+    from holdfast.workloads.ground.files import file_sha256
+    from holdfast.workloads.table.job import JobType
 
     planning = asked.planner
     names: dict[str, int] = {}
@@ -298,14 +298,14 @@ def _planning(
     costs = None
     if planning.costs is not None:
         # Read even if no job is stochastic, so that an invalid file is reported.
-        from experiments.planning.cost_file import read_costs
+        from holdfast.experiments.planning.cost_file import read_costs
 
         costs = read_costs(planning.costs, command)
     if not names:
         return None, {}
-    from experiments.planning.plan_inputs import read_plans
-    from policies.planning.plan_book import Planner, reserved_time
-    from policies.planning.planner import parse_strategy
+    from holdfast.experiments.planning.plan_inputs import read_plans
+    from holdfast.policies.planning.plan_book import Planner, reserved_time
+    from holdfast.policies.planning.planner import parse_strategy
 
     for name, job_id in names.items():
         if not name.endswith(".json"):

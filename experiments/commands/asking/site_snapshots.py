@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
-from experiments.commands.asking.cluster_state_options import PresentOptions, Question, RuleOptions
-from workloads.ground.errors import InputError
+from holdfast.experiments.commands.asking.cluster_state_options import PresentOptions, Question, RuleOptions
+from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["site_question"]
 
@@ -26,7 +26,7 @@ def site_question(command: str, present: PresentOptions, rules: RuleOptions) -> 
     InputError
         If a file of the snapshot is missing or cannot be read.
     """
-    from experiments.slurm.site_snapshot import is_snapshot, read_snapshot
+    from holdfast.experiments.slurm.site_snapshot import is_snapshot, read_snapshot
 
     rules, fitted = _fitted_rules(rules)
     place = next((path for path in (present.queue, present.log) if path is not None and is_snapshot(path)), None)
@@ -51,7 +51,7 @@ def site_question(command: str, present: PresentOptions, rules: RuleOptions) -> 
 
 def _fitted_rules(rules: RuleOptions) -> tuple[RuleOptions, tuple[str, ...]]:
     """Rules of a file of ``holdfast calibrate`` that ``--order`` names, and a sentence that states their error."""
-    from experiments.forecast.rule_file import is_rule_file, read_rule
+    from holdfast.experiments.forecast.rule_file import is_rule_file, read_rule
 
     if rules.order is None or not is_rule_file(rules.order):
         return rules, ()
@@ -75,8 +75,8 @@ def _site_rules(place: str, rules: RuleOptions) -> tuple[dict[str, str], tuple[s
     open_names = [name for name in ("order", "backfilling") if getattr(rules, name) is None]
     if not open_names:
         return {}, ()
-    from experiments.slurm.site_options import site_options
-    from experiments.slurm.site_snapshot import expand_snapshots, read_snapshot
+    from holdfast.experiments.slurm.site_options import site_options
+    from holdfast.experiments.slurm.site_snapshot import expand_snapshots, read_snapshot
 
     if read_snapshot(place).find("config.txt") is None:
         return {}, (f"{place} holds no configuration: {' and '.join(open_names)} are the defaults",)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from workloads.logs.snapshot import Clock
-    from workloads.logs.squeue import QueueRow
-    from workloads.logs.trace import Trace
+    from holdfast.workloads.logs.snapshot import Clock
+    from holdfast.workloads.logs.squeue import QueueRow
+    from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["queue_clock", "sshare_usage"]
 
@@ -24,8 +24,8 @@ _OVERDUE = 600.0
 
 def queue_clock(queue: str, at: str | None, trace: Trace, rows: Sequence[QueueRow], assumptions: list[str]) -> Clock:
     """Determine the time of a queue; contradictions are added to the assumptions."""
-    from experiments.forecast.time_parsing import format_duration, parse_moment
-    from workloads.logs.snapshot import Clock, snapshot_time
+    from holdfast.experiments.forecast.time_parsing import format_duration, parse_moment
+    from holdfast.workloads.logs.snapshot import Clock, snapshot_time
 
     latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
     name = Path(queue).name
@@ -58,8 +58,8 @@ def sshare_usage(
     usage: str, machine: int | Path | None, rows: Sequence[QueueRow], assumptions: list[str]
 ) -> dict[str, float]:
     """Past usage of accounts [node-seconds], from the charges of sshare per node-second."""
-    from workloads.logs.node_list import read_node_processors
-    from workloads.logs.sshare import read_usage
+    from holdfast.workloads.logs.node_list import read_node_processors
+    from holdfast.workloads.logs.sshare import read_usage
 
     billed = [row for row in rows if row.start is not None and row.billing]
     rate = sum(row.billing for row in billed) / sum(row.nodes for row in billed) if billed else 0.0

@@ -6,19 +6,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import choose_machine_size, read_options, told_options
-from experiments.commands.asking.option_variations import Variation
-from experiments.commands.asking.planned_runs import PlannedRun
-from experiments.commands.asking.run_options import LISTED, RunOptions
-from experiments.commands.asking.simulation_options import Simulation
-from policies.mechanism import BASELINE
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.parameters import changed_parameters
+from holdfast.experiments.commands.asking.arguments import choose_machine_size, read_options, told_options
+from holdfast.experiments.commands.asking.option_variations import Variation
+from holdfast.experiments.commands.asking.planned_runs import PlannedRun
+from holdfast.experiments.commands.asking.run_options import LISTED, RunOptions
+from holdfast.experiments.commands.asking.simulation_options import Simulation
+from holdfast.policies.mechanism import BASELINE
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.parameters import changed_parameters
 
 if TYPE_CHECKING:
-    from experiments.recordings.streamed_jobs import EndedJobs
-    from simulator import Result
-    from workloads.table.jobs import Jobs
+    from holdfast.experiments.recordings.streamed_jobs import EndedJobs
+    from holdfast.simulator import Result
+    from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["long_run", "run_stream"]
 
@@ -47,14 +47,14 @@ def long_run(arguments: RunOptions) -> PlannedRun:
     InputError
         If an option or the log is not usable.
     """
-    from experiments.recordings.run_file import UNIT
-    from experiments.traces.description import describe_reading, need_jobs
-    from workloads.ground.files import file_sha256
-    from workloads.hybrid.assignment import as_rigid
-    from workloads.logs.filters import Choice
-    from workloads.logs.one_pool import caveats
-    from workloads.logs.swf import read_long_swf
-    from workloads.logs.trace import trace_epoch
+    from holdfast.experiments.recordings.run_file import UNIT
+    from holdfast.experiments.traces.description import describe_reading, need_jobs
+    from holdfast.workloads.ground.files import file_sha256
+    from holdfast.workloads.hybrid.assignment import as_rigid
+    from holdfast.workloads.logs.filters import Choice
+    from holdfast.workloads.logs.one_pool import caveats
+    from holdfast.workloads.logs.swf import read_long_swf
+    from holdfast.workloads.logs.trace import trace_epoch
 
     _refuse_others(arguments)
     asked = arguments.simulation
@@ -96,8 +96,8 @@ def long_run(arguments: RunOptions) -> PlannedRun:
 
 def _need_swf(path: str) -> None:
     """Refuse a file of another format with a sentence instead of an error about its first line."""
-    from workloads.ground.files import blocks_of_file
-    from workloads.logs.readers import READERS
+    from holdfast.workloads.ground.files import blocks_of_file
+    from holdfast.workloads.logs.readers import READERS
 
     lines = next(blocks_of_file(path), b"").split(b"\n", _HEAD)[:_HEAD]
     head = b"\n".join(lines).decode("utf-8", "replace")
@@ -128,11 +128,11 @@ def _refuse_others(arguments: RunOptions) -> None:
 
 def run_stream(arguments: RunOptions, planned: PlannedRun, directory: Path) -> tuple[Result, EndedJobs]:
     """Run a streamed replay; returns also the writer of its ended jobs."""
-    from experiments.output.signals import Interrupted
-    from experiments.recordings.streamed_jobs import EndedJobs
-    from experiments.recordings.streamed_replay import stream_identity, streamed_replay
-    from experiments.sweeps.progress import Bar
-    from simulator.streaming import BATCH_SIZE
+    from holdfast.experiments.output.signals import Interrupted
+    from holdfast.experiments.recordings.streamed_jobs import EndedJobs
+    from holdfast.experiments.recordings.streamed_replay import stream_identity, streamed_replay
+    from holdfast.experiments.sweeps.progress import Bar
+    from holdfast.simulator.streaming import BATCH_SIZE
 
     simulation = planned.simulation
     jobs: Jobs = simulation.jobs  # type: ignore[assignment]  # long_run has put them there

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import check_outputs
-from workloads.ground.parameters import Nodes, Parameter, Seconds
+from holdfast.experiments.commands.asking.arguments import check_outputs
+from holdfast.workloads.ground.parameters import Nodes, Parameter, Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from experiments.slurm.queue_limits import QueueLimits
-    from experiments.slurm.submit_lines import JobRequest
+    from holdfast.experiments.slurm.queue_limits import QueueLimits
+    from holdfast.experiments.slurm.submit_lines import JobRequest
 
 __all__ = ["Arguments", "main"]
 
@@ -56,7 +56,9 @@ class Arguments:
     ] = ()
     order: Annotated[
         str | None,
-        Parameter("order of the queue", default="that of --config, else fcfs", names_in="policies.order:ORDERS"),
+        Parameter(
+            "order of the queue", default="that of --config, else fcfs", names_in="holdfast.policies.order:ORDERS"
+        ),
     ] = None
     tolerance: Annotated[Seconds, Parameter("difference of two starts that counts as none")] = 60.0
     lag: Annotated[
@@ -87,7 +89,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.agreement import (
+    from holdfast.experiments.slurm.agreement import (
         AGREEMENT_COLUMNS,
         DECISION_COLUMNS,
         RULES,
@@ -97,12 +99,12 @@ def main(arguments: Arguments) -> None:
         replay_summary,
         wait_rows,
     )
-    from experiments.slurm.placed_replay import is_placed
-    from experiments.slurm.recorded_replay import read_replay
-    from experiments.slurm.site_snapshot import expand_snapshots
-    from experiments.tables import write_csv
-    from policies.backfilling import BACKFILLING
-    from policies.order import ORDERS
+    from holdfast.experiments.slurm.placed_replay import is_placed
+    from holdfast.experiments.slurm.recorded_replay import read_replay
+    from holdfast.experiments.slurm.site_snapshot import expand_snapshots
+    from holdfast.experiments.tables import write_csv
+    from holdfast.policies.backfilling import BACKFILLING
+    from holdfast.policies.order import ORDERS
 
     site = None if arguments.config is None else _site(arguments.config)
     rules = list(dict.fromkeys(arguments.backfilling or (RULES if site is None else [site.rule])))
@@ -142,8 +144,8 @@ def main(arguments: Arguments) -> None:
         starts.append(simulated)
         print(f"{'' if not number else chr(10)}{replay_summary(replay)}\n{agreement_table(some)}")
     if table is not None and arguments.output is not None:
-        from experiments.figures.recording.agreement import plot_agreement
-        from experiments.figures.style import save
+        from holdfast.experiments.figures.recording.agreement import plot_agreement
+        from holdfast.experiments.figures.style import save
 
         best = best_rule(rows)
         figure = plot_agreement(rows, wait_rows(replays, starts, best), best)
@@ -155,15 +157,15 @@ def main(arguments: Arguments) -> None:
 
 def _compare_placed(arguments: Arguments, site: _Site | None) -> None:
     """Compare replays on a machine whose nodes have resources."""
-    from experiments.slurm.agreement import AGREEMENT_COLUMNS, DECISION_COLUMNS, agreement_table
-    from experiments.slurm.machine_agreement import machine_agreement, placed_summary
-    from experiments.slurm.placed_replay import read_placed
-    from experiments.tables import write_csv
-    from policies.backfilling import BACKFILLING
-    from policies.slurm_backfill import SlurmBackfill
-    from workloads.ground.errors import InputError, ParameterError
-    from workloads.machines.machine_file import read_machine
-    from workloads.machines.sources import machine_from_files
+    from holdfast.experiments.slurm.agreement import AGREEMENT_COLUMNS, DECISION_COLUMNS, agreement_table
+    from holdfast.experiments.slurm.machine_agreement import machine_agreement, placed_summary
+    from holdfast.experiments.slurm.placed_replay import read_placed
+    from holdfast.experiments.tables import write_csv
+    from holdfast.policies.backfilling import BACKFILLING
+    from holdfast.policies.slurm_backfill import SlurmBackfill
+    from holdfast.workloads.ground.errors import InputError, ParameterError
+    from holdfast.workloads.machines.machine_file import read_machine
+    from holdfast.workloads.machines.sources import machine_from_files
 
     if arguments.machine is not None:
         machine = read_machine(arguments.machine)
@@ -208,11 +210,11 @@ def _compare_placed(arguments: Arguments, site: _Site | None) -> None:
 
 def _limits(path: str) -> tuple[QueueLimits, Mapping[int, JobRequest]]:
     """Limits of a snapshot or a replay, and what the jobs asked for."""
-    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, enforces_limits, read_qos_limits
-    from experiments.slurm.recorded_replay import LIMITS
-    from experiments.slurm.site_snapshot import is_snapshot, read_snapshot
-    from experiments.slurm.submit_lines import read_requests, read_throttles
-    from workloads.ground.files import read_text
+    from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, enforces_limits, read_qos_limits
+    from holdfast.experiments.slurm.recorded_replay import LIMITS
+    from holdfast.experiments.slurm.site_snapshot import is_snapshot, read_snapshot
+    from holdfast.experiments.slurm.submit_lines import read_requests, read_throttles
+    from holdfast.workloads.ground.files import read_text
 
     if not is_snapshot(path):
         stored = Path(path) / LIMITS
@@ -237,16 +239,16 @@ class _Site:
 
 def _configuration_files(path: str) -> list[str]:
     """The files of a configuration."""
-    from experiments.slurm.site_snapshot import expand_snapshots
+    from holdfast.experiments.slurm.site_snapshot import expand_snapshots
 
     return [str(file) for file in expand_snapshots([path], "config.txt", "nodes.txt", "partitions.txt")]
 
 
 def _site(path: str) -> _Site:
     """What a configuration says about decisions."""
-    from experiments.slurm.site_options import site_options
-    from workloads.ground.errors import InputError
-    from workloads.machines.slurm_conf import read_configuration
+    from holdfast.experiments.slurm.site_options import site_options
+    from holdfast.workloads.ground.errors import InputError
+    from holdfast.workloads.machines.slurm_conf import read_configuration
 
     files = _configuration_files(path)
     options = site_options(*files).options

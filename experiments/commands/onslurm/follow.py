@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from experiments.commands.asking.arguments import new_directory, read_options
-from experiments.commands.asking.cluster_state_options import PresentOptions, RuleOptions
-from workloads.ground.errors import InputError
-from workloads.ground.parameters import Parameter, Seconds, SecondsAbove0, Seed, wholes
+from holdfast.experiments.commands.asking.arguments import new_directory, read_options
+from holdfast.experiments.commands.asking.cluster_state_options import PresentOptions, RuleOptions
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.parameters import Parameter, Seconds, SecondsAbove0, Seed, wholes
 
 __all__ = ["Arguments", "main"]
 
@@ -37,12 +37,12 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.commands.asking.site_snapshots import site_question
-    from experiments.forecast.sources import read_log
-    from experiments.slurm.lab import open_lab
-    from experiments.slurm.live_replay import LabSlurm, SiteSlurm
-    from experiments.slurm.live_twin import LiveTwin, TwinOptions
-    from workloads.logs.node_list import read_node_count, read_node_names
+    from holdfast.experiments.commands.asking.site_snapshots import site_question
+    from holdfast.experiments.forecast.sources import read_log
+    from holdfast.experiments.slurm.lab import open_lab
+    from holdfast.experiments.slurm.live_replay import LabSlurm, SiteSlurm
+    from holdfast.experiments.slurm.live_twin import LiveTwin, TwinOptions
+    from holdfast.workloads.logs.node_list import read_node_count, read_node_names
 
     question = site_question("slurm follow", PresentOptions(log=arguments.log), arguments.rules)
     rules = question.rules

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.parameters import Parameter, Values, number, wholes
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.parameters import Parameter, Values, number, wholes
 
 __all__ = ["Arguments", "main"]
 
 
 def _speed(text: str) -> float:
-    from experiments.slurm.lab import FASTEST
+    from holdfast.experiments.slurm.lab import FASTEST
 
     speed = number(text)
     if not 1 <= speed <= FASTEST:
@@ -73,8 +73,8 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.lab import PARAMETERS, SCHEDULERS, is_running, open_lab, start_lab, stop_lab
-    from workloads.machines.machine_file import read_machine
+    from holdfast.experiments.slurm.lab import PARAMETERS, SCHEDULERS, is_running, open_lab, start_lab, stop_lab
+    from holdfast.workloads.machines.machine_file import read_machine
 
     directory = Path(arguments.output).absolute()
     if arguments.scheduler not in SCHEDULERS:

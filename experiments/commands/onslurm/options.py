@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import check_outputs, json_file
-from workloads.ground.parameters import Parameter
+from holdfast.experiments.commands.asking.arguments import check_outputs, json_file
+from holdfast.workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
 
@@ -38,17 +38,17 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.plan_document import write_json
-    from experiments.slurm.site_options import site_options
-    from experiments.slurm.site_snapshot import expand_snapshots
+    from holdfast.experiments.planning.plan_document import write_json
+    from holdfast.experiments.slurm.site_options import site_options
+    from holdfast.experiments.slurm.site_snapshot import expand_snapshots
 
     check_outputs(arguments.json, None)
     check_outputs(arguments.machine, None)
     configuration = expand_snapshots(arguments.configuration, "config.txt", "nodes.txt", "partitions.txt")
     found = site_options(*configuration, machine=arguments.machine)
     if arguments.machine:
-        from workloads.machines.machine_file import write_machine
-        from workloads.machines.sources import machine_from_files
+        from holdfast.workloads.machines.machine_file import write_machine
+        from holdfast.workloads.machines.sources import machine_from_files
 
         described = machine_from_files(configuration)
         write_machine(described.machine, arguments.machine)

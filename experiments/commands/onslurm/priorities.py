@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from workloads.ground.errors import InputError
-from workloads.ground.parameters import Parameter
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
 
@@ -26,10 +26,10 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.commands.asking.arguments import check_outputs
-    from experiments.slurm.site_priorities import PRIORITY_COLUMNS, priority_rows
-    from experiments.slurm.site_snapshot import is_snapshot, read_snapshot
-    from experiments.tables import render, write_csv
+    from holdfast.experiments.commands.asking.arguments import check_outputs
+    from holdfast.experiments.slurm.site_priorities import PRIORITY_COLUMNS, priority_rows
+    from holdfast.experiments.slurm.site_snapshot import is_snapshot, read_snapshot
+    from holdfast.experiments.tables import render, write_csv
 
     check_outputs(arguments.output, None)
     rows = []

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from experiments.commands.asking.arguments import TrustOption, new_directory
-from experiments.terminal import note
-from workloads.ground.errors import InputError, UnknownNameError
-from workloads.ground.parameters import Nodes, Parameter
+from holdfast.experiments.commands.asking.arguments import TrustOption, new_directory
+from holdfast.experiments.terminal import note
+from holdfast.workloads.ground.errors import InputError, UnknownNameError
+from holdfast.workloads.ground.parameters import Nodes, Parameter
 
 __all__ = ["Arguments", "main"]
 
@@ -54,16 +54,16 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.agreement import RULES, agreement, agreement_table, replay_summary
-    from experiments.slurm.backfill_passes import write_passes
-    from experiments.slurm.lab import add_owners, open_lab
-    from experiments.slurm.live_replay import LabSlurm, SiteSlurm, ask_limits, replay_on
-    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
-    from experiments.slurm.recorded_replay import ACTUAL, LIMITS, read_replay, write_actual
-    from experiments.slurm.reservation_sequence import check_options
-    from experiments.slurm.submitted_jobs import OWNERS, make_submits
-    from workloads.logs.readers import read_workload
-    from workloads.logs.trace import Trace
+    from holdfast.experiments.slurm.agreement import RULES, agreement, agreement_table, replay_summary
+    from holdfast.experiments.slurm.backfill_passes import write_passes
+    from holdfast.experiments.slurm.lab import add_owners, open_lab
+    from holdfast.experiments.slurm.live_replay import LabSlurm, SiteSlurm, ask_limits, replay_on
+    from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
+    from holdfast.experiments.slurm.recorded_replay import ACTUAL, LIMITS, read_replay, write_actual
+    from holdfast.experiments.slurm.reservation_sequence import check_options
+    from holdfast.experiments.slurm.submitted_jobs import OWNERS, make_submits
+    from holdfast.workloads.logs.readers import read_workload
+    from holdfast.workloads.logs.trace import Trace
 
     options = list(arguments.sbatch)
     check_options(options)

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import TrustOption, new_directory
-from experiments.terminal import note
-from workloads.ground.errors import InputError
-from workloads.ground.parameters import Parameter, Seconds
-from workloads.table.job import JobType
+from holdfast.experiments.commands.asking.arguments import TrustOption, new_directory
+from holdfast.experiments.terminal import note
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.parameters import Parameter, Seconds
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simulator.machine.event_log import Entry
-    from workloads.table.job import Job
+    from holdfast.simulator.machine.event_log import Entry
+    from holdfast.workloads.table.job import Job
 
 __all__ = ["Arguments", "main"]
 
@@ -64,16 +64,21 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.actuator import Actuator
-    from experiments.slurm.control_loop import serve
-    from experiments.slurm.lab import open_lab
-    from experiments.slurm.live_replay import LabSlurm
-    from experiments.slurm.outcome_comparison import EVENT_COLUMNS, concurrence, concurrence_summary, concurrence_table
-    from experiments.tables import write_csv
-    from policies.mechanism import parse_mechanism
-    from simulator.options import Options
-    from simulator.simulation import checked_table, simulate
-    from workloads.table.job_table import read_job_table
+    from holdfast.experiments.slurm.actuator import Actuator
+    from holdfast.experiments.slurm.control_loop import serve
+    from holdfast.experiments.slurm.lab import open_lab
+    from holdfast.experiments.slurm.live_replay import LabSlurm
+    from holdfast.experiments.slurm.outcome_comparison import (
+        EVENT_COLUMNS,
+        concurrence,
+        concurrence_summary,
+        concurrence_table,
+    )
+    from holdfast.experiments.tables import write_csv
+    from holdfast.policies.mechanism import parse_mechanism
+    from holdfast.simulator.options import Options
+    from holdfast.simulator.simulation import checked_table, simulate
+    from holdfast.workloads.table.job_table import read_job_table
 
     mechanism = parse_mechanism(arguments.mechanism)
     if mechanism is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from workloads.ground.parameters import Parameter, wholes
+from holdfast.workloads.ground.parameters import Parameter, wholes
 
 __all__ = ["Arguments", "main"]
 
@@ -22,9 +22,9 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     import shlex
 
-    from experiments.commands.asking.arguments import new_directory
-    from experiments.slurm.site_snapshot import take_snapshot
-    from experiments.terminal import warn
+    from holdfast.experiments.commands.asking.arguments import new_directory
+    from holdfast.experiments.slurm.site_snapshot import take_snapshot
+    from holdfast.experiments.terminal import warn
 
     for text in take_snapshot(new_directory(arguments.output), arguments.days):
         warn("slurm snapshot", text)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from experiments.commands.asking.arguments import new_directory
-from experiments.terminal import note
-from workloads.ground.errors import UnknownNameError
-from workloads.ground.parameters import Parameter, Seed, Values, wholes
+from holdfast.experiments.commands.asking.arguments import new_directory
+from holdfast.experiments.terminal import note
+from holdfast.workloads.ground.errors import UnknownNameError
+from holdfast.workloads.ground.parameters import Parameter, Seed, Values, wholes
 
 __all__ = ["Arguments", "main"]
 
@@ -44,12 +44,18 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.papers.checkpoint.batch import STRATEGY_NAMES, check_batch, draw_instance, plan_for, run_batch
-    from experiments.slurm.batch_run import ChainedJob, run_chains
-    from experiments.slurm.job_chain import plan_in_minutes
-    from experiments.slurm.lab import open_lab
-    from experiments.tables import render, write_csv
-    from workloads.ground.columns import Quantity
+    from holdfast.experiments.papers.checkpoint.batch import (
+        STRATEGY_NAMES,
+        check_batch,
+        draw_instance,
+        plan_for,
+        run_batch,
+    )
+    from holdfast.experiments.slurm.batch_run import ChainedJob, run_chains
+    from holdfast.experiments.slurm.job_chain import plan_in_minutes
+    from holdfast.experiments.slurm.lab import open_lab
+    from holdfast.experiments.tables import render, write_csv
+    from holdfast.workloads.ground.columns import Quantity
 
     count, names, strategies = arguments.jobs, list(arguments.applications), arguments.strategies
     check_batch(names, jobs=count)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import check_outputs
-from workloads.ground.parameters import Parameter, Positive, Seed, wholes
+from holdfast.experiments.commands.asking.arguments import check_outputs
+from holdfast.workloads.ground.parameters import Parameter, Positive, Seed, wholes
 
 __all__ = ["Arguments", "main"]
 
@@ -24,8 +24,8 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.submitted_jobs import generate_workload
-    from workloads.logs.swf import write_swf
+    from holdfast.experiments.slurm.submitted_jobs import generate_workload
+    from holdfast.workloads.logs.swf import write_swf
 
     jobs, nodes = arguments.jobs, arguments.nodes
     check_outputs(arguments.output, None)

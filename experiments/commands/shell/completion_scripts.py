@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 
-from experiments.commands.shell.completion_words import CommandWords, OptionWords, below
+from holdfast.experiments.commands.shell.completion_words import CommandWords, OptionWords, below
 
 __all__ = ["SCRIPTS"]
 

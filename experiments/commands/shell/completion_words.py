@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pkgutil import resolve_name
 
-from experiments import cli
-from experiments.option_parser import Reader
+from holdfast.experiments import cli
+from holdfast.experiments.option_parser import Reader
 
 __all__ = ["CommandWords", "OptionWords", "all_commands", "below"]
 

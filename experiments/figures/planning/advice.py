@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
-from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from holdfast.experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def plot_advice(requests: Sequence[Mapping[str, Any]], responses: Floats, **canv
     responses
         Time from now to the completion of the job in each draw [s], shape (draws, requests).
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
     """
     figure = new_figure(PAGE, 3.2)
     left, right = subplots(figure, 1, 2)

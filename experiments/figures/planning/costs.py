@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
-from experiments.figures.style import FONT, INK, STATE_COLORS, dress, panel_letters
-from experiments.timelines.steps import Floats, TimeUnit, choose_unit
-from policies.planning.waits.fitting import bin_pairs
-from workloads.ground.wording import sizes_in_words
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from holdfast.experiments.figures.style import FONT, INK, STATE_COLORS, dress, panel_letters
+from holdfast.experiments.timelines.steps import Floats, TimeUnit, choose_unit
+from holdfast.policies.planning.waits.fitting import bin_pairs
+from holdfast.workloads.ground.wording import sizes_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from policies.planning.waits.model import WaitFit, WaitModel
+    from holdfast.policies.planning.waits.model import WaitFit, WaitModel
 
 __all__ = ["plot_costs"]
 
@@ -44,7 +44,7 @@ def plot_costs(
     title
         Origin of the waits.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import CanvasOptions, new_figure, plot, subplots
-from experiments.figures.style import FONT, INK, dress
+from holdfast.experiments.figures.canvas import CanvasOptions, new_figure, plot, subplots
+from holdfast.experiments.figures.style import FONT, INK, dress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def plot_forecast(
     queue
         The same for all waiting jobs, shape (draws, waiting).
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
     """
     figure = new_figure(7.0, 3.0 if len(jobs) == 1 else 3.4)
     left, right = subplots(figure, 1, 2)

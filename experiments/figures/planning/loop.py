@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.canvas import PAGE, new_figure, subplots
-from experiments.figures.style import FONT, INK, dress, panel_letters
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+from holdfast.experiments.figures.style import FONT, INK, dress, panel_letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ def plot_loop(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :meth:`experiments.planning.closed_loop.Round.row`, in their order.
+        Rows of :meth:`holdfast.experiments.planning.closed_loop.Round.row`, in their order.
     """
     figure = new_figure(PAGE, 2.4)
     prices, times, counts = subplots(figure, 1, 3)

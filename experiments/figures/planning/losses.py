@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.canvas import COLUMN, PAGE, new_figure, subplots
-from experiments.figures.style import INK, dress, legend_above, panel_letters
+from holdfast.experiments.figures.canvas import COLUMN, PAGE, new_figure, subplots
+from holdfast.experiments.figures.style import INK, dress, legend_above, panel_letters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

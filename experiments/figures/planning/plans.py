@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot
-from experiments.figures.style import FONT, INK, STATE_COLORS, dress, legend_above, panel_letters
-from experiments.timelines.steps import choose_unit
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot
+from holdfast.experiments.figures.style import FONT, INK, STATE_COLORS, dress, legend_above, panel_letters
+from holdfast.experiments.timelines.steps import choose_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from workloads.distributions.distribution import Distribution
+    from holdfast.workloads.distributions.distribution import Distribution
 
 __all__ = ["PARTS", "plot_plan"]
 
@@ -52,7 +52,7 @@ def plot_plan(
     runs
         Past runs [s] that the distribution was fitted to, shape (runs,).
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------

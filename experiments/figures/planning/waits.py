@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
-from experiments.figures.recording.time_axis import date_axis
-from experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, panel_letters
-from experiments.recordings.run_file import LOCAL
-from experiments.timelines.steps import Floats, TimeUnit, choose_bin, choose_unit
-from simulator.results.result import Result
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.logs.readers import records_local_time
-from workloads.logs.trace import Trace, trace_epoch
-from workloads.table.job import JobType
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from holdfast.experiments.figures.recording.time_axis import date_axis
+from holdfast.experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, panel_letters
+from holdfast.experiments.recordings.run_file import LOCAL
+from holdfast.experiments.timelines.steps import Floats, TimeUnit, choose_bin, choose_unit
+from holdfast.simulator.results.result import Result
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.logs.readers import records_local_time
+from holdfast.workloads.logs.trace import Trace, trace_epoch
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +54,7 @@ def plot_trace(trace: Trace, result: Result | None = None, **canvas: Unpack[Canv
     result
         A simulation of the same jobs; its waits are drawn with the recorded ones.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------

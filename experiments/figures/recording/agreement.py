@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.canvas import PAGE, new_figure, subplots
-from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+from holdfast.experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,17 +6,25 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, set_resolution, subplots, width_inches
-from experiments.figures.recording.job_colors import Tones, ink_on, job_colors
-from experiments.figures.recording.time_axis import TimeAxis
-from experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, legend_above
-from experiments.placement.rectangles import Rectangle, cut_rectangles
-from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
-from experiments.recordings.time_windows import Window
-from simulator.results.recording import Recording
-from workloads.ground.errors import InputError
-from workloads.ground.job_ids import job_id_text
-from workloads.table.job import JobType
+from holdfast.experiments.figures.canvas import (
+    PAGE,
+    CanvasOptions,
+    new_figure,
+    plot,
+    set_resolution,
+    subplots,
+    width_inches,
+)
+from holdfast.experiments.figures.recording.job_colors import Tones, ink_on, job_colors
+from holdfast.experiments.figures.recording.time_axis import TimeAxis
+from holdfast.experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, legend_above
+from holdfast.experiments.placement.rectangles import Rectangle, cut_rectangles
+from holdfast.experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +69,7 @@ def plot_gantt(
     color
         Property shown by colour: ``type``, ``user``, ``project`` or ``size``.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
-from experiments.figures.style import FONT, INK, dress, panel_letters
-from experiments.recordings.time_windows import Window
-from simulator.results.recording import Recording, requested_walltime
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import SECOND
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from holdfast.experiments.figures.style import FONT, INK, dress, panel_letters
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.simulator.results.recording import Recording, requested_walltime
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.units import SECOND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments.timelines.steps import Floats
+    from holdfast.experiments.timelines.steps import Floats
 
 __all__ = ["plot_wait_map", "wait_cells"]
 
@@ -93,7 +93,7 @@ def plot_wait_map(
     quantile
         From 0 to 1.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------

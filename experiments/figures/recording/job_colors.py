@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from experiments.figures.style import TYPE_COLORS
-from simulator.results.recording import Recording
-from workloads.ground.errors import UnknownNameError
+from holdfast.experiments.figures.style import TYPE_COLORS
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.errors import UnknownNameError
 
 __all__ = ["TONES", "Tones", "ink_on", "job_colors"]
 

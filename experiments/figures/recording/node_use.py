@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
-from experiments.figures.recording.time_axis import TimeAxis
-from experiments.figures.style import STATE_COLORS, dress, legend_above, panel_letters
-from experiments.recordings.time_windows import Window, accounting_start
-from experiments.timelines.phases import use_of_time
-from simulator.results.integrals import integral
-from simulator.results.recording import Recording
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from holdfast.experiments.figures.recording.time_axis import TimeAxis
+from holdfast.experiments.figures.style import STATE_COLORS, dress, legend_above, panel_letters
+from holdfast.experiments.recordings.time_windows import Window, accounting_start
+from holdfast.experiments.timelines.phases import use_of_time
+from holdfast.simulator.results.integrals import integral
+from holdfast.simulator.results.recording import Recording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments.timelines.steps import Floats
+    from holdfast.experiments.timelines.steps import Floats
 
 __all__ = ["plot_use"]
 
@@ -37,7 +37,7 @@ def plot_use(recording: Recording, window: Window | None = None, **canvas: Unpac
     window
         What is shown; default everything. Curves with too many steps to be seen are averaged over bins.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------

@@ -7,13 +7,13 @@ import io
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.recording.recording_figures import RECORDING_FIGURES
-from experiments.figures.style import relabel
-from experiments.recordings.time_windows import Window
-from experiments.tables import cell_text
-from simulator.results.catalogue import metric
-from simulator.results.result import Result
-from workloads.ground.errors import InputError, UnknownNameError
+from holdfast.experiments.figures.recording.recording_figures import RECORDING_FIGURES
+from holdfast.experiments.figures.style import relabel
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.experiments.tables import cell_text
+from holdfast.simulator.results.catalogue import metric
+from holdfast.simulator.results.result import Result
+from holdfast.workloads.ground.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,8 @@ def plot_result(
         ``machine`` (busy and held nodes and the queue over time), ``accounting`` (node-hours by use), or a picture of
         ``holdfast picture``: ``gantt``, ``use``, ``queue``, ``on-demand`` or ``waits``.
     start, end
-        Time window of the figures of ``holdfast picture`` (:class:`~experiments.recordings.time_windows.Window`).
+        Time window of the figures of ``holdfast picture``
+        (:class:`~holdfast.experiments.recordings.time_windows.Window`).
     quantile
         Quantile that ``waits`` draws beside the median.
 
@@ -72,7 +73,7 @@ def plot_result(
         raise InputError(
             f"start and end are for {', '.join(RECORDING_FIGURES)}; the picture {kind} shows the whole result"
         )
-    from experiments.figures.study.machine import plot_accounting, plot_machine
+    from holdfast.experiments.figures.study.machine import plot_accounting, plot_machine
 
     return relabel(plot_machine(result) if kind == "machine" else plot_accounting(result), result.unit)
 

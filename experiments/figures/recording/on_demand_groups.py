@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, new_figure, set_resolution, subfigures, subplots
-from experiments.figures.style import STATE_COLORS, TYPE_COLORS, dress, legend_above, panel_letters
-from experiments.timelines.on_demand_calls import ROOM, Call
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.experiments.figures.canvas import PAGE, new_figure, set_resolution, subfigures, subplots
+from holdfast.experiments.figures.style import STATE_COLORS, TYPE_COLORS, dress, legend_above, panel_letters
+from holdfast.experiments.timelines.on_demand_calls import ROOM, Call
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

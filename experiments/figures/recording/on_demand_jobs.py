@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, set_resolution, subplots
-from experiments.figures.recording.on_demand_groups import SOURCES, plot_groups
-from experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, legend_above, panel_letters
-from experiments.recordings.time_windows import Window, unix_origin
-from experiments.timelines.on_demand_calls import ROOM, Call, calls
-from simulator.results.recording import Recording
-from workloads.ground.errors import InputError
-from workloads.ground.job_ids import job_id_text
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, set_resolution, subplots
+from holdfast.experiments.figures.recording.on_demand_groups import SOURCES, plot_groups
+from holdfast.experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, legend_above, panel_letters
+from holdfast.experiments.recordings.time_windows import Window, unix_origin
+from holdfast.experiments.timelines.on_demand_calls import ROOM, Call, calls
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def plot_on_demand(recording: Recording, window: Window | None = None, **canvas:
     window
         What is shown; default everything.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -52,7 +52,7 @@ def plot_on_demand(recording: Recording, window: Window | None = None, **canvas:
         Left, in minutes around the expected arrival: notice, arrival, start, time-out, and how long nodes were held.
         Right, as percentages of its request: nodes that others gave up for it. The rest to 100 % was free. Of many
         jobs, shares by whether they came when their notice said
-        (:func:`experiments.figures.recording.on_demand_groups.plot_groups`).
+        (:func:`holdfast.experiments.figures.recording.on_demand_groups.plot_groups`).
 
     Raises
     ------

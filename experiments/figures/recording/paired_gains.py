@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
-from experiments.figures.style import FONT, INK, dress, legend_above
-from experiments.recordings.gain_rows import JOINT
-from experiments.recordings.paired_comparison import Gains, shown_unit
-from simulator.results.catalogue import metric
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from holdfast.experiments.figures.style import FONT, INK, dress, legend_above
+from holdfast.experiments.recordings.gain_rows import JOINT
+from holdfast.experiments.recordings.paired_comparison import Gains, shown_unit
+from holdfast.simulator.results.catalogue import metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,11 +33,11 @@ def plot_gains(found: Gains, name: str = "wait_h", **canvas: Unpack[CanvasOption
     Parameters
     ----------
     found
-        Result of :func:`experiments.recordings.paired_comparison.gains`.
+        Result of :func:`holdfast.experiments.recordings.paired_comparison.gains`.
     name
         The metric.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
-from experiments.figures.recording.time_axis import TimeAxis
-from experiments.figures.style import INK, TYPE_COLORS, dress, panel_letters
-from experiments.recordings.time_windows import Window
-from experiments.timelines.waiting import Stay, heads, levels, stays
-from simulator.results.recording import Recording
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from holdfast.experiments.figures.recording.time_axis import TimeAxis
+from holdfast.experiments.figures.style import INK, TYPE_COLORS, dress, panel_letters
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.experiments.timelines.waiting import Stay, heads, levels, stays
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments.timelines.steps import Floats
+    from holdfast.experiments.timelines.steps import Floats
 
 __all__ = ["plot_queue"]
 
@@ -40,7 +40,7 @@ def plot_queue(recording: Recording, window: Window | None = None, **canvas: Unp
     window
         What is shown; default everything. Curves with too many steps to be seen are averaged over bins.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------

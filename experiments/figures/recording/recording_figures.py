@@ -8,13 +8,13 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import relabel
-from experiments.output.filenames import file_part
-from experiments.recordings.run_file import holds_run, open_run
-from experiments.recordings.time_windows import Window
-from simulator.results.recording import Recording
-from workloads.ground.errors import InputError, UnknownNameError
-from workloads.ground.files import is_plain_file
+from holdfast.experiments.figures.style import relabel
+from holdfast.experiments.output.filenames import file_part
+from holdfast.experiments.recordings.run_file import holds_run, open_run
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.errors import InputError, UnknownNameError
+from holdfast.workloads.ground.files import is_plain_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,18 +55,23 @@ class FigureEntry:
 
 
 RECORDING_FIGURES: Mapping[str, FigureEntry] = {
-    "gantt": FigureEntry("nodes of each job over time", "experiments.figures.recording.gantt:plot_gantt", color=True),
-    "use": FigureEntry("use of the nodes over time", "experiments.figures.recording.node_use:plot_use"),
+    "gantt": FigureEntry(
+        "nodes of each job over time", "holdfast.experiments.figures.recording.gantt:plot_gantt", color=True
+    ),
+    "use": FigureEntry("use of the nodes over time", "holdfast.experiments.figures.recording.node_use:plot_use"),
     "queue": FigureEntry(
         "waiting jobs, their nodes and node-hours, and the wait of the first job",
-        "experiments.figures.recording.queue:plot_queue",
+        "holdfast.experiments.figures.recording.queue:plot_queue",
     ),
     "on-demand": FigureEntry(
         "notice, arrival and start of on-demand jobs, and the jobs that made room",
-        "experiments.figures.recording.on_demand_jobs:plot_on_demand",
+        "holdfast.experiments.figures.recording.on_demand_jobs:plot_on_demand",
     ),
     "waits": FigureEntry(
-        "waits by size and walltime", "experiments.figures.recording.heat:plot_wait_map", events=False, quantile=True
+        "waits by size and walltime",
+        "holdfast.experiments.figures.recording.heat:plot_wait_map",
+        events=False,
+        quantile=True,
     ),
 }
 

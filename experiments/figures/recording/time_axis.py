@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK
-from experiments.recordings.time_windows import Window, accounting_start, unix_origin
-from experiments.timelines.steps import Floats, TimeUnit, bin_averages, choose_bin, choose_unit
-from simulator.results.recording import Recording
-from workloads.ground.units import SECOND
+from holdfast.experiments.figures.style import FONT, INK
+from holdfast.experiments.recordings.time_windows import Window, accounting_start, unix_origin
+from holdfast.experiments.timelines.steps import Floats, TimeUnit, bin_averages, choose_bin, choose_unit
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.units import SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,11 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
-from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, mechanism_label, mechanism_marker
-from simulator.results.catalogue import metric
-from workloads.ground.columns import Better, Metric
-from workloads.ground.errors import InputError, UnknownNameError
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from holdfast.experiments.figures.style import (
+    FONT,
+    INK,
+    dress,
+    legend_above,
+    mechanism_color,
+    mechanism_label,
+    mechanism_marker,
+)
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.ground.columns import Better, Metric
+from holdfast.workloads.ground.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,11 +112,11 @@ def plot_aggregates(rows: Sequence[Row], metrics: Sequence[str] = (), **canvas: 
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.sweeps.aggregates.aggregate_rows`, or read back.
+        Rows of :func:`holdfast.experiments.sweeps.aggregates.aggregate_rows`, or read back.
     metrics
         Their names; by default wait, bounded slowdown, instant starts and utilisation, as far as there are any.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -132,11 +140,11 @@ def plot_differences(rows: Sequence[Row], metrics: Sequence[str] = (), **canvas:
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.sweeps.aggregates.difference_rows`, or read back.
+        Rows of :func:`holdfast.experiments.sweeps.aggregates.difference_rows`, or read back.
     metrics
         Their names.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
     """
     return _plot(rows, metrics, "difference")
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
-from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, panel_letters
-from simulator.results.catalogue import metric
-from workloads.ground.errors import InputError
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
+from holdfast.experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, panel_letters
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ def plot_datasets(
     rows
         One for each simulation, with its ``dataset``.
     carried
-        Rows of :func:`experiments.beyond.real_traces.ranking_rows`.
+        Rows of :func:`holdfast.experiments.beyond.real_traces.ranking_rows`.
     datasets, metrics
         What they are called.
     stand_ins

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, new_figure, subplots
-from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, mechanism_marker, panel_letters
-from workloads.ground.errors import InputError
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+from holdfast.experiments.figures.style import (
+    FONT,
+    INK,
+    dress,
+    legend_above,
+    mechanism_color,
+    mechanism_marker,
+    panel_letters,
+)
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +44,7 @@ def draw_distributions(rows: Rows) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.timelines.distributions.distribution_rows`.
+        Rows of :func:`holdfast.experiments.timelines.distributions.distribution_rows`.
 
     Returns
     -------

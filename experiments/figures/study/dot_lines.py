@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.style import dress
+from holdfast.experiments.figures.style import dress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
-from experiments.figures.study.mechanisms import METRICS
-from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, mechanism_marker, panel_letters
-from experiments.statistics import interval
-from policies.mechanism import BASELINE, MECHANISMS
-from workloads.ground.columns import Metric
-from workloads.ground.errors import InputError
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
+from holdfast.experiments.figures.study.mechanisms import METRICS
+from holdfast.experiments.figures.style import (
+    FONT,
+    INK,
+    dress,
+    legend_above,
+    mechanism_color,
+    mechanism_marker,
+    panel_letters,
+)
+from holdfast.experiments.statistics import interval
+from holdfast.policies.mechanism import BASELINE, MECHANISMS
+from holdfast.workloads.ground.columns import Metric
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

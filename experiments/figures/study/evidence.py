@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.canvas import PAGE, is_narrow, new_figure
-from experiments.figures.style import FONT, INK, dress, legend_above
-from workloads.ground.errors import InputError
+from holdfast.experiments.figures.canvas import PAGE, is_narrow, new_figure
+from holdfast.experiments.figures.style import FONT, INK, dress, legend_above
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def plot_findings(rows: Rows) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.papers.hybrid.claim_evidence.finding_row`.
+        Rows of :func:`holdfast.experiments.papers.hybrid.claim_evidence.finding_row`.
 
     Raises
     ------

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.figures.canvas import PAGE, grow, is_narrow, new_figure, subfigures, subplots
-from experiments.figures.study.evidence import OUTCOMES, shorten_claim
-from experiments.figures.style import FONT, INK, dress
+from holdfast.experiments.figures.canvas import PAGE, grow, is_narrow, new_figure, subfigures, subplots
+from holdfast.experiments.figures.study.evidence import OUTCOMES, shorten_claim
+from holdfast.experiments.figures.style import FONT, INK, dress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.canvas import PAGE, new_figure, subplots
-from experiments.figures.study.line_panels import Ruler, draw_course
-from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, panel_letters
-from simulator.results.catalogue import metric
-from workloads.ground.errors import InputError
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+from holdfast.experiments.figures.study.line_panels import Ruler, draw_course
+from holdfast.experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, panel_letters
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.figures.style import INK
-from experiments.statistics import Interval
+from holdfast.experiments.figures.style import INK
+from holdfast.experiments.statistics import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

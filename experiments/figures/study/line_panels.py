@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
-from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color
-from experiments.statistics import interval
-from workloads.ground.columns import Metric
-from workloads.ground.errors import InputError
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
+from holdfast.experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color
+from holdfast.experiments.statistics import interval
+from holdfast.workloads.ground.columns import Metric
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, CanvasOptions, is_narrow, new_figure, plot, subplots
-from experiments.figures.recording.time_axis import date_axis
-from experiments.figures.style import (
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, is_narrow, new_figure, plot, subplots
+from holdfast.experiments.figures.recording.time_axis import date_axis
+from holdfast.experiments.figures.style import (
     FONT,
     INK,
     STATE_COLORS,
@@ -21,13 +21,13 @@ from experiments.figures.style import (
     name_mechanisms,
     panel_letters,
 )
-from experiments.recordings.replay import accounting_rows
-from experiments.recordings.summaries import by_label
-from experiments.timelines.machine_table import machine_rows
-from experiments.timelines.steps import Floats, choose_unit
-from simulator.results.records import Accounting
-from simulator.results.result import Result
-from workloads.ground.errors import InputError
+from holdfast.experiments.recordings.replay import accounting_rows
+from holdfast.experiments.recordings.summaries import by_label
+from holdfast.experiments.timelines.machine_table import machine_rows
+from holdfast.experiments.timelines.steps import Floats, choose_unit
+from holdfast.simulator.results.records import Accounting
+from holdfast.simulator.results.result import Result
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def plot_machine(results: Result | Sequence[Result], **canvas: Unpack[CanvasOpti
         One result, drawn large, or several over the same jobs: the first, and how each other differs from it. Courses
         with too many steps to be seen are averaged over bins of a length that suits the span.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -92,7 +92,7 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.timelines.machine_table.machine_rows`.
+        Rows of :func:`holdfast.experiments.timelines.machine_table.machine_rows`.
     """
     if not rows:
         raise InputError("there are no results to draw")
@@ -248,7 +248,7 @@ def plot_accounting(results: Result | Sequence[Result], **canvas: Unpack[CanvasO
     results
         One or several.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -269,7 +269,7 @@ def draw_accounting(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.recordings.replay.accounting_rows`.
+        Rows of :func:`holdfast.experiments.recordings.replay.accounting_rows`.
     """
     if not rows:
         raise InputError("there are no results to draw")

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.traces.marginals import by_size, daily_counts, hourly_share, interarrivals, requests, runtime_ratios
-from workloads.ground.errors import ParameterError
-from workloads.logs.trace import Trace
+from holdfast.experiments.traces.marginals import (
+    by_size,
+    daily_counts,
+    hourly_share,
+    interarrivals,
+    requests,
+    runtime_ratios,
+)
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.logs.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +36,8 @@ def plot_marginals(traces: Mapping[str, Trace], shifts: Mapping[str, float] | No
     traces
         Label and trace.
     shifts
-        For a label, local time minus the clock of its trace [s] (:func:`~experiments.traces.marginals.hourly_share`).
+        For a label, local time minus the clock of its trace [s]
+        (:func:`~holdfast.experiments.traces.marginals.hourly_share`).
 
     Returns
     -------

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
-from experiments.figures.style import (
+from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from holdfast.experiments.figures.style import (
     FONT,
     INK,
     dress,
@@ -17,10 +17,10 @@ from experiments.figures.style import (
     name_mechanisms,
     panel_letters,
 )
-from policies.mechanism import MECHANISMS
-from simulator.results.catalogue import metric
-from workloads.ground.columns import Better, Metric
-from workloads.ground.errors import InputError
+from holdfast.policies.mechanism import MECHANISMS
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.ground.columns import Better, Metric
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,9 +55,9 @@ def plot_mechanisms(summaries: Sequence[Mapping[str, Any]], **canvas: Unpack[Can
     Parameters
     ----------
     summaries
-        Rows as :func:`simulator.results.metrics.summarize` returns, or read back; shown from top to bottom.
+        Rows as :func:`holdfast.simulator.results.metrics.summarize` returns, or read back; shown from top to bottom.
     **canvas
-        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
+        Width, style and axes (:class:`~holdfast.experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -98,7 +98,7 @@ def draw_contrasts(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.timelines.paired_contrasts.contrast_rows`.
+        Rows of :func:`holdfast.experiments.timelines.paired_contrasts.contrast_rows`.
 
     Returns
     -------

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
-from experiments.figures.study.dot_lines import finish, marks
-from experiments.figures.style import INK, legend_above, panel_letters
-from simulator.results.catalogue import metric
-from workloads.ground.errors import InputError
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
+from holdfast.experiments.figures.study.dot_lines import finish, marks
+from holdfast.experiments.figures.style import INK, legend_above, panel_letters
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from workloads.ground.columns import Metric
+    from holdfast.workloads.ground.columns import Metric
 
 __all__ = ["plot_orders"]
 

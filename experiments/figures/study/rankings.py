@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
-from experiments.figures.study.dot_lines import finish, marks
-from experiments.figures.style import INK, legend_above, panel_letters
-from policies.mechanism import BASELINE
-from workloads.ground.errors import InputError
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
+from holdfast.experiments.figures.study.dot_lines import finish, marks
+from holdfast.experiments.figures.style import INK, legend_above, panel_letters
+from holdfast.policies.mechanism import BASELINE
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, new_figure, subplots
-from experiments.figures.style import dress, legend_above, panel_letters
-from experiments.statistics import clustered_interval
-from workloads.ground.errors import InputError
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+from holdfast.experiments.figures.style import dress, legend_above, panel_letters
+from holdfast.experiments.statistics import clustered_interval
+from holdfast.workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.canvas import PAGE, new_figure, subplots
-from experiments.figures.style import FONT, dress
-from workloads.ground.columns import Metric
+from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+from holdfast.experiments.figures.style import FONT, dress
+from holdfast.workloads.ground.columns import Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, is_narrow, new_figure, subplots
-from experiments.figures.style import FONT, INK, TYPE_COLORS, dress, legend_above
-from experiments.statistics import interval
-from workloads.table.job import JobType
+from holdfast.experiments.figures.canvas import PAGE, is_narrow, new_figure, subplots
+from holdfast.experiments.figures.style import FONT, INK, TYPE_COLORS, dress, legend_above
+from holdfast.experiments.statistics import interval
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.verdicts import Statement, Verdict, figure, text
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.verdicts import Statement, Verdict, figure, text
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -182,7 +182,7 @@ def _first_checkpoint(rows: Sequence[Row]) -> int:
 
 def draw_parts(axes: Axes, rows: Sequence[Row], place: float, *, label_reservations: bool = True) -> None:
     """Draw a sequence as a bar of coloured parts over elapsed time, at a given height."""
-    from experiments.figures.style import INK
+    from holdfast.experiments.figures.style import INK
 
     for row in rows:
         axes.barh(
@@ -200,8 +200,8 @@ def draw_parts(axes: Axes, rows: Sequence[Row], place: float, *, label_reservati
 def _draw_reservations(tables: Tables) -> Figure:
     from matplotlib.patches import Patch
 
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import FONT, dress, legend_above
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import FONT, dress, legend_above
 
     rows = tables[""]
     figure = new_figure(PAGE, 1.5)
@@ -221,8 +221,8 @@ def _draw_reservations(tables: Tables) -> Figure:
 
 
 def _draw_progress(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import FONT, INK, dress
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import FONT, INK, dress
 
     rows = tables[""]
     figure = new_figure(PAGE * 0.75, 3.2)

@@ -16,22 +16,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.papers.checkpoint.published_values import APPLICATIONS
-from experiments.papers.checkpoint.workload import application_distribution
-from experiments.study.experiment import Tables
-from experiments.study.metrics import BATCH
-from experiments.study.verdicts import Verdict
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES
-from simulator.machine.actual_outcomes import UNSAVED
-from simulator.results.metrics import summarize
-from simulator.results.reservations import stochastic_rows
-from simulator.simulation import simulate
-from workloads.distributions import Distribution
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.streams import stream
-from workloads.table.job import Job, JobType
+from holdfast.experiments.papers.checkpoint.published_values import APPLICATIONS
+from holdfast.experiments.papers.checkpoint.workload import application_distribution
+from holdfast.experiments.study.experiment import Tables
+from holdfast.experiments.study.metrics import BATCH
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.simulator.machine.actual_outcomes import UNSAVED
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.results.reservations import stochastic_rows
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.distributions import Distribution
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = [
     "EFFICIENCY",
@@ -212,7 +212,7 @@ def run_batch(
     overhead
         C and R as multiples of those of Table 3.
     variation, mode
-        Variation and mode of checkpoints and restarts: :class:`simulator.options.Options`.
+        Variation and mode of checkpoints and restarts: :class:`holdfast.simulator.options.Options`.
     carried_out
         Function that changes a plan for its execution; None: unchanged.
 

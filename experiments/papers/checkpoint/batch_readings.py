@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.checkpoint.batch import SMALL_MACHINE, STRATEGY_NAMES, check_batch, draw_instance
-from experiments.papers.checkpoint.batch_operation import (
+from holdfast.experiments.papers.checkpoint.batch import SMALL_MACHINE, STRATEGY_NAMES, check_batch, draw_instance
+from holdfast.experiments.papers.checkpoint.batch_operation import (
     STRETCHES,
     UTILIZATIONS,
     BatchMeasure,
@@ -22,14 +22,14 @@ from experiments.papers.checkpoint.batch_operation import (
     operations,
     replay_batch,
 )
-from experiments.papers.checkpoint.published_values import TABLE_4
-from experiments.statistics import Interval, geometric_ratio, interval
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.measurement_table import in_order, rows_where
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import Above, Near
-from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, table, text
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.papers.checkpoint.published_values import TABLE_4
+from holdfast.experiments.statistics import Interval, geometric_ratio, interval
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.measurement_table import in_order, rows_where
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import Above, Near
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, table, text
+from holdfast.workloads.ground.errors import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -251,8 +251,8 @@ def _sentences(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, legend_above, panel_letters
 
     rows = tables[""]
     operation, _ = nearest(rows)[0]

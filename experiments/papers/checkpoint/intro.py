@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.checkpoint.anatomy import PART_COLORS, draw_parts, parts
-from experiments.papers.checkpoint.paper_plans import equal_costs
-from experiments.study.equivalence import close
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.rules import Digits
-from experiments.study.verdicts import Statement, Verdict, reference, text
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES
-from workloads.distributions import lognormal, lognormal_from_moments, truncate
-from workloads.ground.streams import stream
+from holdfast.experiments.papers.checkpoint.anatomy import PART_COLORS, draw_parts, parts
+from holdfast.experiments.papers.checkpoint.paper_plans import equal_costs
+from holdfast.experiments.study.equivalence import close
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.rules import Digits
+from holdfast.experiments.study.verdicts import Statement, Verdict, reference, text
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.workloads.distributions import lognormal, lognormal_from_moments, truncate
+from holdfast.workloads.ground.streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -158,8 +158,8 @@ def _probabilities(rows: Sequence[Row]) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE * 0.8, 4.6)
     above, below = subplots(figure, 2, 1, height_ratios=(1, 1.6))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.checkpoint.batch import (
+from holdfast.experiments.papers.checkpoint.batch import (
     EXECUTION,
     OMNISCIENT,
     RESPONSE,
@@ -21,15 +21,15 @@ from experiments.papers.checkpoint.batch import (
     judge_on,
     run_batch,
 )
-from experiments.papers.checkpoint.published_values import TABLE_4
-from experiments.statistics import interval
-from experiments.study.comparison import interval_text
-from experiments.study.equivalence import POINTS, close
-from experiments.study.experiment import Experiment, Tables
-from experiments.study.rules import Above, Near
-from experiments.study.verdicts import Statement, Verdict, table, text
-from workloads.ground.columns import Better, Metric
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.papers.checkpoint.published_values import TABLE_4
+from holdfast.experiments.statistics import interval
+from holdfast.experiments.study.comparison import interval_text
+from holdfast.experiments.study.equivalence import POINTS, close
+from holdfast.experiments.study.experiment import Experiment, Tables
+from holdfast.experiments.study.rules import Above, Near
+from holdfast.experiments.study.verdicts import Statement, Verdict, table, text
+from holdfast.workloads.ground.columns import Better, Metric
+from holdfast.workloads.ground.errors import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,8 +171,8 @@ def _gains(metric: Metric, gains: list[float], remark: str) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, legend_above, panel_letters
 
     rows = tables[""]
     figure = new_figure(PAGE, 2.6)

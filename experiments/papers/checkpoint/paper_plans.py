@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from policies.planning.costs import CostModel
-from policies.planning.optimal import cheapest
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES
-from workloads.distributions import GRIDS, TABLE_1, Distribution, algorithm_1_size, bound_support, discretise
-from workloads.ground.errors import UnknownNameError
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.optimal import cheapest
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.workloads.distributions import GRIDS, TABLE_1, Distribution, algorithm_1_size, bound_support, discretise
+from holdfast.workloads.ground.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.papers.checkpoint.paper_plans import NAMES, equal_costs, limit_cost, table_distributions
-from experiments.papers.checkpoint.published_values import TABLE_2, TAUS
-from experiments.study.equivalence import count, reaches
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.verdicts import Statement, Verdict, table, text
-from policies.planning.costs import CostModel
-from policies.planning.periodic import periodic_costs
-from policies.planning.strategies import STRATEGIES
-from workloads.distributions import TABLE_1, Array, Distribution
+from holdfast.experiments.papers.checkpoint.paper_plans import NAMES, equal_costs, limit_cost, table_distributions
+from holdfast.experiments.papers.checkpoint.published_values import TABLE_2, TAUS
+from holdfast.experiments.study.equivalence import count, reaches
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.verdicts import Statement, Verdict, table, text
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.periodic import periodic_costs
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.workloads.distributions import TABLE_1, Array, Distribution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -238,8 +238,8 @@ def _list_names(names: Sequence[str]) -> str:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import FONT, INK, dress, legend_above
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import FONT, INK, dress, legend_above
 
     names = list(dict.fromkeys(row["law"] for row in tables["curves"]))
     figure = new_figure(PAGE, 0.4 + 1.55 * math.ceil(len(names) / 3))

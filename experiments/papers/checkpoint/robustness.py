@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.checkpoint.paper_plans import FIVE, cells_for, equal_costs, look, make_plan
-from experiments.study.equivalence import count, most, reaches
-from experiments.study.experiment import Experiment, Tables
-from experiments.study.verdicts import Statement, Verdict, figure, text
-from workloads.distributions import bound_support, lognormal_from_moments
+from holdfast.experiments.papers.checkpoint.paper_plans import FIVE, cells_for, equal_costs, look, make_plan
+from holdfast.experiments.study.equivalence import count, most, reaches
+from holdfast.experiments.study.experiment import Experiment, Tables
+from holdfast.experiments.study.verdicts import Statement, Verdict, figure, text
+from holdfast.workloads.distributions import bound_support, lognormal_from_moments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,8 +145,8 @@ def _converges(points: _Points, ratio: Mapping[tuple[str, float], float]) -> Ver
 def _draw(tables: Tables) -> Figure:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     figure = new_figure(PAGE, 2.8)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.checkpoint.paper_plans import (
+from holdfast.experiments.papers.checkpoint.paper_plans import (
     FIVE,
     NAMES,
     Cells,
@@ -16,10 +16,10 @@ from experiments.papers.checkpoint.paper_plans import (
     make_plan,
     table_distributions,
 )
-from experiments.study.equivalence import POINTS, close, most, reaches
-from experiments.study.experiment import Experiment, Tables
-from experiments.study.verdicts import Statement, Verdict, text
-from workloads.distributions import algorithm_1_size
+from holdfast.experiments.study.equivalence import POINTS, close, most, reaches
+from holdfast.experiments.study.experiment import Experiment, Tables
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.workloads.distributions import algorithm_1_size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -157,8 +157,8 @@ def _periodic(name: str, costs: _Costs) -> Verdict:
 
 
 def _draw_overheads(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = list(dict.fromkeys(row["law"] for row in rows))
@@ -258,8 +258,8 @@ _SLOW = ("weibull", "pareto")
 
 
 def _draw_epsilons(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = list(dict.fromkeys(row["law"] for row in rows))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.checkpoint.paper_plans import (
+from holdfast.experiments.papers.checkpoint.paper_plans import (
     NAMES,
     Cells,
     equal_costs,
@@ -17,13 +17,13 @@ from experiments.papers.checkpoint.paper_plans import (
     make_plan,
     table_distributions,
 )
-from experiments.study.equivalence import POINTS, close, count, most
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.verdicts import Statement, Verdict, text
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES
-from workloads.distributions import Distribution, algorithm_1_size
-from workloads.ground.streams import stream
+from holdfast.experiments.study.equivalence import POINTS, close, count, most
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.workloads.distributions import Distribution, algorithm_1_size
+from holdfast.workloads.ground.streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -196,8 +196,8 @@ def _draw(tables: Tables) -> Figure:
     """Draw the bound of Theorem 3 with the measured costs, and the gain of a mix of both kinds of reservations."""
     from matplotlib.lines import Line2D
 
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 
     names = list(dict.fromkeys(row["law"] for row in tables[""]))
     epsilons = sorted({row["epsilon"] for row in tables[""]})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.checkpoint.batch import (
+from holdfast.experiments.papers.checkpoint.batch import (
     EFFICIENCY,
     EXECUTION,
     METRICS,
@@ -23,11 +23,11 @@ from experiments.papers.checkpoint.batch import (
     judge_on,
     run_batch,
 )
-from experiments.papers.checkpoint.published_values import APPLICATIONS
-from experiments.study.comparison import everywhere, gain, mean_interval
-from experiments.study.experiment import Experiment, Tables
-from experiments.study.measurement_table import in_order
-from experiments.study.verdicts import Statement, Verdict, text
+from holdfast.experiments.papers.checkpoint.published_values import APPLICATIONS
+from holdfast.experiments.study.comparison import everywhere, gain, mean_interval
+from holdfast.experiments.study.experiment import Experiment, Tables
+from holdfast.experiments.study.measurement_table import in_order
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,10 +129,10 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.study.intervals import draw_bars, draw_dots
-    from experiments.figures.style import dress, legend_above, panel_letters
-    from experiments.statistics import Interval
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.study.intervals import draw_bars, draw_dots
+    from holdfast.experiments.figures.style import dress, legend_above, panel_letters
+    from holdfast.experiments.statistics import Interval
 
     rows, summary = tables[""], tables["summary"]
     names = list(dict.fromkeys(row["application"] for row in rows))

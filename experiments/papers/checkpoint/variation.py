@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.checkpoint.batch import (
+from holdfast.experiments.papers.checkpoint.batch import (
     EXECUTION,
     STRATEGY_COLORS,
     STRATEGY_NAMES,
@@ -17,16 +17,16 @@ from experiments.papers.checkpoint.batch import (
     draw_instance,
     run_batch,
 )
-from experiments.papers.checkpoint.published_values import APPLICATIONS
-from experiments.statistics import Interval, interval, paired_interval, ratio
-from experiments.study.comparison import interval_text
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.measurement_table import in_order
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import Above, Below, Decision, Near, together
-from experiments.study.verdicts import Outcome, Statement, Verdict, text
-from workloads.ground.columns import Better, Metric
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.papers.checkpoint.published_values import APPLICATIONS
+from holdfast.experiments.statistics import Interval, interval, paired_interval, ratio
+from holdfast.experiments.study.comparison import interval_text
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.measurement_table import in_order
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import Above, Below, Decision, Near, together
+from holdfast.experiments.study.verdicts import Outcome, Statement, Verdict, text
+from holdfast.workloads.ground.columns import Better, Metric
+from holdfast.workloads.ground.errors import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -236,9 +236,9 @@ def _worse(series: _Series, title: str) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.study.intervals import draw_band
-    from experiments.figures.style import dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.study.intervals import draw_band
+    from holdfast.experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     overheads = sorted({float(row["overhead"]) for row in rows}, reverse=True)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.checkpoint.paper_plans import NAMES, table_distributions
-from experiments.papers.checkpoint.published_values import APPLICATIONS, PrintedApplication
-from experiments.study.equivalence import most, reaches
-from experiments.study.experiment import Experiment, Tables
-from experiments.study.verdicts import Statement, Verdict, table
-from workloads.distributions import TABLE_1, Array, Distribution, from_scipy, gamma, truncate, weibull
-from workloads.ground.errors import UnknownNameError
+from holdfast.experiments.papers.checkpoint.paper_plans import NAMES, table_distributions
+from holdfast.experiments.papers.checkpoint.published_values import APPLICATIONS, PrintedApplication
+from holdfast.experiments.study.equivalence import most, reaches
+from holdfast.experiments.study.experiment import Experiment, Tables
+from holdfast.experiments.study.verdicts import Statement, Verdict, table
+from holdfast.workloads.distributions import TABLE_1, Array, Distribution, from_scipy, gamma, truncate, weibull
+from holdfast.workloads.ground.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,8 +108,8 @@ def _judge_distributions(tables: Tables) -> list[Verdict]:
 
 
 def _draw_distributions(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress
 
     rows = tables[""]
     lines = math.ceil(len(rows) / 3)
@@ -229,8 +229,8 @@ def _judge_applications(tables: Tables) -> list[Verdict]:
 
 
 def _draw_applications(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress
 
     rows = tables[""]
     figure = new_figure(PAGE, 2.0)

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.hybrid.claim_evidence import finding_row
-from experiments.papers.hybrid.claims import CHECKPOINT_CLAIMS, examine
-from experiments.papers.hybrid.mechanisms import QUICK
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.measurement_table import Measured
-from experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
-from experiments.study.verdicts import Verdict
-from experiments.sweeps.grid import GeneratedYear
-from experiments.sweeps.simulations import job_table
-from simulator.results.catalogue import metric
-from workloads.hybrid.assignment import Assignment
-from workloads.hybrid.checkpointing import NODE_MTBF, checkpoints_of_job
-from workloads.table.job import JobType
+from holdfast.experiments.papers.hybrid.claim_evidence import finding_row
+from holdfast.experiments.papers.hybrid.claims import CHECKPOINT_CLAIMS, examine
+from holdfast.experiments.papers.hybrid.mechanisms import QUICK
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.experiments.sweeps.grid import GeneratedYear
+from holdfast.experiments.sweeps.simulations import job_table
+from holdfast.simulator.results.catalogue import metric
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.hybrid.checkpointing import NODE_MTBF, checkpoints_of_job
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -151,7 +151,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.evaluation import plot_courses
+    from holdfast.experiments.figures.study.evaluation import plot_courses
 
     rows = [{**row, "line": f"{float(row['node_mtbf_years']):g}"} for row in tables[""]]
     lines = []

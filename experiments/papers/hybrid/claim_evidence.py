@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from experiments.papers.hybrid.claims import CLAIMS, Claim, examine
-from experiments.study.evidence import Finding
-from experiments.study.measurement_table import Measured
+from holdfast.experiments.papers.hybrid.claims import CLAIMS, Claim, examine
+from holdfast.experiments.study.evidence import Finding
+from holdfast.experiments.study.measurement_table import Measured
 
 __all__ = ["finding_row", "grid_findings"]
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.papers.hybrid.published_levels import level, printed_level
-from experiments.study.evidence import (
+from holdfast.experiments.papers.hybrid.published_levels import level, printed_level
+from holdfast.experiments.study.evidence import (
     Finding,
     average,
     difference,
@@ -26,10 +26,10 @@ from experiments.study.evidence import (
     reaches,
     within,
 )
-from experiments.study.measurement_table import Measured
-from experiments.study.simulation_cache import SIX
-from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, text
-from policies.mechanism import BASELINE
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.simulation_cache import SIX
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, text
+from holdfast.policies.mechanism import BASELINE
 
 __all__ = ["CHECKPOINT_CLAIMS", "CLAIMS", "Claim", "examine", "notices", "with_arrival", "with_notice"]
 

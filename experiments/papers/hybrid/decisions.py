@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.hybrid.mechanisms import QUICK, Grid, grid_result
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.simulation_cache import labels
-from experiments.study.verdicts import Statement, Verdict, text
-from experiments.sweeps import SweepResult
-from policies.mechanism import BASELINE
+from holdfast.experiments.papers.hybrid.mechanisms import QUICK, Grid, grid_result
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.simulation_cache import labels
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.experiments.sweeps import SweepResult
+from holdfast.policies.mechanism import BASELINE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,7 +99,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.evaluation import plot_times
+    from holdfast.experiments.figures.study.evaluation import plot_times
 
     return plot_times(tables["runs"], _LIMIT)
 

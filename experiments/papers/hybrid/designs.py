@@ -15,8 +15,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.statistics import Interval
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.statistics import Interval
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["FEWEST_FACTORS", "MOST_FACTORS", "ResponseModel", "readings_in_pieces", "resolution_five", "year_blocks"]
 

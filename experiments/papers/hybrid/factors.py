@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.paper_readings import FACTORS, Reading
+from holdfast.experiments.paper_readings import FACTORS, Reading
 
 __all__ = ["CROSSED", "DEFAULT", "crossed_choices", "neighbours"]
 

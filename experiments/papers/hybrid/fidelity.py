@@ -8,19 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.paper_readings import Reading, named_reading
-from experiments.papers.hybrid.checkpoints import by_factor
-from experiments.papers.hybrid.claims import (
+from holdfast.experiments.paper_readings import Reading, named_reading
+from holdfast.experiments.papers.hybrid.checkpoints import by_factor
+from holdfast.experiments.papers.hybrid.claims import (
     CHECKPOINT_CLAIMS,
     CLAIMS,
     Claim,
     examine,
 )
-from experiments.papers.hybrid.published_levels import LEVELS
-from experiments.study.evidence import Finding, finite_mean
-from experiments.study.experiment import Row, Tables
-from experiments.study.measurement_table import Measured
-from experiments.study.rules import Outcome
+from holdfast.experiments.papers.hybrid.published_levels import LEVELS
+from holdfast.experiments.study.evidence import Finding, finite_mean
+from holdfast.experiments.study.experiment import Row, Tables
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.rules import Outcome
 
 __all__ = ["Score", "checkpoint_stage", "level_distance", "score_readings"]
 

@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from experiments.papers.hybrid.mechanisms import QUICK
-from experiments.statistics import interval
-from experiments.study.evidence import PERCENT
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.rules import Near, together
-from experiments.study.simulation_cache import MIXES, Traces
-from experiments.study.verdicts import Statement, Verdict, table
-from experiments.sweeps.grid import GeneratedYear
-from experiments.sweeps.simulations import job_table
-from workloads.hybrid.assignment import Assignment
-from workloads.hybrid.notices import NOTICE_MIXES, NoticeCategory
-from workloads.table.job import Job, JobType
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.papers.hybrid.mechanisms import QUICK
+from holdfast.experiments.statistics import interval
+from holdfast.experiments.study.evidence import PERCENT
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.rules import Near, together
+from holdfast.experiments.study.simulation_cache import MIXES, Traces
+from holdfast.experiments.study.verdicts import Statement, Verdict, table
+from holdfast.experiments.sweeps.grid import GeneratedYear
+from holdfast.experiments.sweeps.simulations import job_table
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.hybrid.notices import NOTICE_MIXES, NoticeCategory
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.theta.year import ThetaYear
 
 __all__ = ["EXPERIMENTS", "assigned_traces", "notice_category"]
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.papers.hybrid.claims import CLAIMS
-from experiments.papers.hybrid.published_levels import LEVELS
-from experiments.study.evidence import judge_finding
-from experiments.study.experiment import Experiment, Resources, Tables
-from experiments.study.measurement_table import Measured
-from experiments.study.simulation_cache import ALL, MIXES, Traces, metric_rows, simulate_grid
-from experiments.study.verdicts import Statement, Verdict
-from experiments.sweeps import SweepResult
-from policies.mechanism import BASELINE
+from holdfast.experiments.papers.hybrid.claims import CLAIMS
+from holdfast.experiments.papers.hybrid.published_levels import LEVELS
+from holdfast.experiments.study.evidence import judge_finding
+from holdfast.experiments.study.experiment import Experiment, Resources, Tables
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.simulation_cache import ALL, MIXES, Traces, metric_rows, simulate_grid
+from holdfast.experiments.study.verdicts import Statement, Verdict
+from holdfast.experiments.sweeps import SweepResult
+from holdfast.policies.mechanism import BASELINE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +89,7 @@ def grid_tables(parameters: Grid, seed: int, resources: Resources) -> Tables:
     return {"": metric_rows(grid_result(parameters, seed, resources))}
 
 
-#: Quantitative claims of section V about Fig. 6 (:mod:`experiments.papers.hybrid.claims`).
+#: Quantitative claims of section V about Fig. 6 (:mod:`holdfast.experiments.papers.hybrid.claims`).
 _LEVELS = ("1e", "1b", "9a")
 
 
@@ -100,7 +100,7 @@ def _judge_grid(tables: Tables) -> list[Verdict]:
 
 
 def _draw_grid(tables: Tables) -> Figure:
-    from experiments.figures.study.evaluation import plot_groups
+    from holdfast.experiments.figures.study.evaluation import plot_groups
 
     rows = tables[""]
     return plot_groups(rows, "mix", list(dict.fromkeys(row["mix"] for row in rows)), "Notice mix")

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from experiments.papers.hybrid.checkpoints import (
+from holdfast.experiments.papers.hybrid.checkpoints import (
     Checkpoints,
     checkpoint_findings,
     checkpoint_rows,
     checkpoint_verdicts,
 )
-from experiments.papers.hybrid.claim_evidence import grid_findings
-from experiments.papers.hybrid.claims import CLAIMS
-from experiments.papers.hybrid.decisions import decision_rows, decision_verdict
-from experiments.papers.hybrid.mechanisms import QUICK
-from experiments.study.experiment import Experiment, Resources, Tables
-from experiments.study.measurement_table import Measured
-from experiments.study.simulation_cache import ALL, MIXES, metric_rows, simulate_grid
-from experiments.study.verdicts import Verdict
+from holdfast.experiments.papers.hybrid.claim_evidence import grid_findings
+from holdfast.experiments.papers.hybrid.claims import CLAIMS
+from holdfast.experiments.papers.hybrid.decisions import decision_rows, decision_verdict
+from holdfast.experiments.papers.hybrid.mechanisms import QUICK
+from holdfast.experiments.study.experiment import Experiment, Resources, Tables
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.simulation_cache import ALL, MIXES, metric_rows, simulate_grid
+from holdfast.experiments.study.verdicts import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +59,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.evidence import plot_findings
+    from holdfast.experiments.figures.study.evidence import plot_findings
 
     return plot_findings([*grid_findings(Measured(tables[""])), *checkpoint_findings(tables["checkpoints"])])
 

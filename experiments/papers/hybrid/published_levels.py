@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.study.evidence import Finding, finite_mean, near
-from experiments.study.measurement_table import Measured
-from experiments.study.simulation_cache import SIX
-from experiments.study.verdicts import Source, table, text
-from policies.mechanism import BASELINE
+from holdfast.experiments.study.evidence import Finding, finite_mean, near
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.simulation_cache import SIX
+from holdfast.experiments.study.verdicts import Source, table, text
+from holdfast.policies.mechanism import BASELINE
 
 __all__ = ["LEVELS", "Level", "level", "printed_level"]
 

@@ -2,7 +2,8 @@
 
 The search simulates whole years in five stages:
 
-1. Start: the preset ``paper`` (:mod:`experiments.paper_readings`), the default, and the preset with one sentence
+1. Start: the preset ``paper`` (:mod:`holdfast.experiments.paper_readings`), the default, and the preset with one
+sentence
    flipped at a time.
 2. Screening: a design of resolution V over the ambiguous sentences. It predicts every reading from the effects of
    sentences and of pairs of sentences.
@@ -20,30 +21,30 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from experiments.paper_readings import FACTORS, Reading, find_reading
-from experiments.papers.hybrid.claim_evidence import finding_row
-from experiments.papers.hybrid.claims import Claim
-from experiments.papers.hybrid.designs import FEWEST_FACTORS, MOST_FACTORS, resolution_five, year_blocks
-from experiments.papers.hybrid.factors import CROSSED, DEFAULT, crossed_choices, neighbours
-from experiments.papers.hybrid.fidelity import Score, checkpoint_stage, score_readings
-from experiments.papers.hybrid.published_levels import LEVELS, Level
-from experiments.papers.hybrid.search import (
+from holdfast.experiments.paper_readings import FACTORS, Reading, find_reading
+from holdfast.experiments.papers.hybrid.claim_evidence import finding_row
+from holdfast.experiments.papers.hybrid.claims import Claim
+from holdfast.experiments.papers.hybrid.designs import FEWEST_FACTORS, MOST_FACTORS, resolution_five, year_blocks
+from holdfast.experiments.papers.hybrid.factors import CROSSED, DEFAULT, crossed_choices, neighbours
+from holdfast.experiments.papers.hybrid.fidelity import Score, checkpoint_stage, score_readings
+from holdfast.experiments.papers.hybrid.published_levels import LEVELS, Level
+from holdfast.experiments.papers.hybrid.search import (
     Responses,
     measured_outlook,
     promising_readings,
     rank_readings,
     screening_responses,
 )
-from experiments.statistics import Interval, interval
-from experiments.study.evidence import judge_finding
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import Near, Outcome, together
-from experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX, Traces
-from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
-from experiments.study.year_runs import YearRun, distinct, year_rows
-from policies.mechanism import BASELINE
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.statistics import Interval, interval
+from holdfast.experiments.study.evidence import judge_finding
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import Near, Outcome, together
+from holdfast.experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX, Traces
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
+from holdfast.experiments.study.year_runs import YearRun, distinct, year_rows
+from holdfast.policies.mechanism import BASELINE
+from holdfast.workloads.ground.errors import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -512,7 +513,7 @@ def _partner(fitted: Responses, place: int) -> str:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.factors import plot_readings
+    from holdfast.experiments.figures.study.factors import plot_readings
 
     seen, confirmed = _progress(tables), score_readings(tables, _CONFIRMATION)
     if _is_screened(tables):

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.hybrid.inputs import notice_category
-from experiments.placement.spans import HELD, place_nodes
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.verdicts import Statement, Verdict, text
-from simulator import Result, simulate
-from workloads.ground.units import SECOND
-from workloads.hybrid.checkpointing import checkpoints_of_job
-from workloads.table.job import Job, JobType
+from holdfast.experiments.papers.hybrid.inputs import notice_category
+from holdfast.experiments.placement.spans import HELD, place_nodes
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.hybrid.checkpointing import checkpoints_of_job
+from holdfast.workloads.table.job import Job, JobType
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -170,7 +170,7 @@ def _judge_categories(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.scenarios import plot_scenarios
+    from holdfast.experiments.figures.study.scenarios import plot_scenarios
 
     return plot_scenarios(tables["blocks"], tables["calls"], _URGENT)
 

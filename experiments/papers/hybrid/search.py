@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.paper_readings import Reading
-from experiments.papers.hybrid.designs import ResponseModel, readings_in_pieces, year_blocks
-from experiments.papers.hybrid.factors import crossed_choices
-from experiments.papers.hybrid.fidelity import Score, level_distance
-from experiments.papers.hybrid.published_levels import LEVELS
-from experiments.study.evidence import finite_mean
-from experiments.study.rules import Rule
+from holdfast.experiments.paper_readings import Reading
+from holdfast.experiments.papers.hybrid.designs import ResponseModel, readings_in_pieces, year_blocks
+from holdfast.experiments.papers.hybrid.factors import crossed_choices
+from holdfast.experiments.papers.hybrid.fidelity import Score, level_distance
+from holdfast.experiments.papers.hybrid.published_levels import LEVELS
+from holdfast.experiments.study.evidence import finite_mean
+from holdfast.experiments.study.rules import Rule
 
 __all__ = ["Outlook", "Responses", "outlook", "promising_readings", "screening_responses"]
 

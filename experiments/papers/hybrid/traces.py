@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.hybrid.inputs import assigned_traces
-from experiments.papers.hybrid.mechanisms import QUICK
-from experiments.statistics import interval
-from experiments.study.evidence import PERCENT
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.rules import LEVEL, Decision, Outcome, together
-from experiments.study.simulation_cache import Traces
-from experiments.study.verdicts import Statement, Verdict, figure, text
-from experiments.sweeps.grid import GeneratedYear
-from experiments.sweeps.simulations import job_table
-from workloads.hybrid.assignment import Assignment
-from workloads.table.job import JobType
+from holdfast.experiments.papers.hybrid.inputs import assigned_traces
+from holdfast.experiments.papers.hybrid.mechanisms import QUICK
+from holdfast.experiments.statistics import interval
+from holdfast.experiments.study.evidence import PERCENT
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.rules import LEVEL, Decision, Outcome, together
+from holdfast.experiments.study.simulation_cache import Traces
+from holdfast.experiments.study.verdicts import Statement, Verdict, figure, text
+from holdfast.experiments.sweeps.grid import GeneratedYear
+from holdfast.experiments.sweeps.simulations import job_table
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +70,7 @@ def _judge_sizes(tables: Tables) -> list[Verdict]:
 
 
 def _draw_sizes(tables: Tables) -> Figure:
-    from experiments.figures.study.workload_inputs import plot_sizes
+    from holdfast.experiments.figures.study.workload_inputs import plot_sizes
 
     return plot_sizes(tables[""])
 
@@ -113,7 +113,7 @@ def _judge_types(tables: Tables) -> list[Verdict]:
 
 
 def _draw_types(tables: Tables) -> Figure:
-    from experiments.figures.study.workload_inputs import plot_types
+    from holdfast.experiments.figures.study.workload_inputs import plot_types
 
     return plot_types(tables[""])
 
@@ -163,7 +163,7 @@ def _judge_weeks(tables: Tables) -> list[Verdict]:
 
 
 def _draw_weeks(tables: Tables) -> Figure:
-    from experiments.figures.study.workload_inputs import plot_weeks
+    from holdfast.experiments.figures.study.workload_inputs import plot_weeks
 
     return plot_weeks(tables[""])
 

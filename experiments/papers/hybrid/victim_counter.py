@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 
-from policies.arrival import PreemptAtArrival, ShrinkPreemptAtArrival
-from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
-from workloads.ground.errors import ParameterError
-from workloads.table.job import MALLEABLE, RIGID
+from holdfast.policies.arrival import PreemptAtArrival, ShrinkPreemptAtArrival
+from holdfast.policies.port import Preempt, Request, RunningJob, Shrink, SystemView
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.table.job import MALLEABLE, RIGID
 
 __all__ = ["Counts", "Watching", "latest"]
 
@@ -71,7 +71,7 @@ class Watching:
     arrival
         ``PAA`` or ``SPAA``.
     victims, overhead, shrink
-        Parameters of these strategies (:mod:`policies.arrival`).
+        Parameters of these strategies (:mod:`holdfast.policies.arrival`).
     spared
         Running jobs that SPAA does not preempt: ``none``, ``lenders`` (malleable jobs below their requested size) or
         all ``malleable`` jobs. If the nodes of other jobs do not suffice, the arriving job waits.

@@ -11,26 +11,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.paper_readings import find_reading
-from experiments.papers.hybrid.claims import CLAIMS, examine, notices
-from experiments.papers.hybrid.mechanisms import QUICK
-from experiments.papers.hybrid.victim_counter import latest
-from experiments.study.evidence import Finding, average, every, finite_mean, judge_finding
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.measurement_table import Measured
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import Outcome
-from experiments.study.simulation_cache import COLUMNS, SIX, Traces
-from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
-from experiments.study.year_runs import YearRun, year_rows
-from experiments.sweeps.simulations import job_table
+from holdfast.experiments.paper_readings import find_reading
+from holdfast.experiments.papers.hybrid.claims import CLAIMS, examine, notices
+from holdfast.experiments.papers.hybrid.mechanisms import QUICK
+from holdfast.experiments.papers.hybrid.victim_counter import latest
+from holdfast.experiments.study.evidence import Finding, average, every, finite_mean, judge_finding
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import Outcome
+from holdfast.experiments.study.simulation_cache import COLUMNS, SIX, Traces
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
+from holdfast.experiments.study.year_runs import YearRun, year_rows
+from holdfast.experiments.sweeps.simulations import job_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["EXPERIMENTS", "RULES", "VictimRule", "Victims"]
 
-_WATCHED = "experiments.papers.hybrid.victim_counter:Watching"
+_WATCHED = "holdfast.experiments.papers.hybrid.victim_counter:Watching"
 _READING = "paper"
 
 
@@ -235,7 +235,7 @@ def _findings(rows: Sequence[Row]) -> dict[str, Finding]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.victims import plot_victims
+    from holdfast.experiments.figures.study.victims import plot_victims
 
     plain = _Counted([row for row in tables[""] if row["rule"] == PLAIN.name])
     causes = [

@@ -14,15 +14,15 @@ from functools import cache, cached_property
 import numpy as np
 import numpy.typing as npt
 
-from policies.planning.costs import CostModel
-from policies.planning.optimal import cheapest
-from policies.planning.plan import ReservationPlan
-from workloads.distributions.distribution import DiscreteDistribution, Distribution
-from workloads.distributions.grids import discretise
-from workloads.distributions.mixture import mixture
-from workloads.distributions.named import exponential, truncated_normal
-from workloads.distributions.shifted import shift
-from workloads.distributions.truncated import truncate
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.optimal import cheapest
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.distributions.distribution import DiscreteDistribution, Distribution
+from holdfast.workloads.distributions.grids import discretise
+from holdfast.workloads.distributions.mixture import mixture
+from holdfast.workloads.distributions.named import exponential, truncated_normal
+from holdfast.workloads.distributions.shifted import shift
+from holdfast.workloads.distributions.truncated import truncate
 
 __all__ = ["COSTS", "Application", "applications", "best_strategy"]
 

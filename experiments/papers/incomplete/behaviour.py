@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.incomplete.logs import list_applications
-from experiments.papers.profiles.shared_data import elsewhere
-from experiments.study.equivalence import most, reaches
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.verdicts import Statement, Verdict, text
-from workloads.distributions.distribution import Distribution
-from workloads.distributions.mixture import mixture
-from workloads.distributions.named import lognormal_from_moments
-from workloads.fits import Samples, fit_polynomial, fit_usual
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
+from holdfast.experiments.papers.incomplete.logs import list_applications
+from holdfast.experiments.papers.profiles.shared_data import elsewhere
+from holdfast.experiments.study.equivalence import most, reaches
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.workloads.distributions.distribution import Distribution
+from holdfast.workloads.distributions.mixture import mixture
+from holdfast.workloads.distributions.named import lognormal_from_moments
+from holdfast.workloads.fits import Samples, fit_polynomial, fit_usual
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,8 +101,8 @@ def _judge_behaviour(tables: Tables) -> list[Verdict]:
 
 
 def _draw_behaviour(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 4.4)
     panels = subplots(figure, 2, 2)
@@ -186,8 +186,8 @@ def _judge_inputs(tables: Tables) -> list[Verdict]:
 
 
 def _draw_inputs(tables: Tables) -> Figure:
-    from experiments.figures.canvas import COLUMN, new_figure, subplots
-    from experiments.figures.style import INK, dress, legend_above
+    from holdfast.experiments.figures.canvas import COLUMN, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, legend_above
 
     figure = new_figure(COLUMN * 1.4, 3.0)
     axes = subplots(figure)

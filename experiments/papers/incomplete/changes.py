@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.papers.incomplete.week_operation import WeekMeasure, WeekOperation, measures
-from experiments.statistics import Interval, geometric_ratio
-from experiments.study.experiment import Row
-from experiments.study.measurement_table import in_order, rows_where
+from holdfast.experiments.papers.incomplete.week_operation import WeekMeasure, WeekOperation, measures
+from holdfast.experiments.statistics import Interval, geometric_ratio
+from holdfast.experiments.study.experiment import Row
+from holdfast.experiments.study.measurement_table import in_order, rows_where
 
 __all__ = [
     "CHOICE",

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.incomplete.draws import PUBLISHED, Draws
-from experiments.papers.incomplete.evaluation import join_remarks, log_tables, restrict_to_paper_logs
-from experiments.papers.incomplete.logs import likeness
-from experiments.papers.incomplete.loss import Summaries, summaries
-from experiments.papers.incomplete.sampling import SAMPLINGS, Logs, measure_logs, select_logs
-from experiments.papers.profiles.shared_data import mark_figure
-from experiments.statistics import paired_interval
-from experiments.study.equivalence import anywhere
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.measurement_table import rows_where
-from experiments.study.rules import LEVEL, Above, Decision, Outcome
-from experiments.study.verdicts import Statement, Verdict, text
-from workloads.ground.streams import stream
+from holdfast.experiments.papers.incomplete.draws import PUBLISHED, Draws
+from holdfast.experiments.papers.incomplete.evaluation import join_remarks, log_tables, restrict_to_paper_logs
+from holdfast.experiments.papers.incomplete.logs import likeness
+from holdfast.experiments.papers.incomplete.loss import Summaries, summaries
+from holdfast.experiments.papers.incomplete.sampling import SAMPLINGS, Logs, measure_logs, select_logs
+from holdfast.experiments.papers.profiles.shared_data import mark_figure
+from holdfast.experiments.statistics import paired_interval
+from holdfast.experiments.study.equivalence import anywhere
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.measurement_table import rows_where
+from holdfast.experiments.study.rules import LEVEL, Above, Decision, Outcome
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.workloads.ground.streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -131,8 +131,8 @@ def _always(draws: _Both, name: str, title: str, remark: str) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, legend_above, panel_letters
 
     found = _summaries_by_sampling(tables)
     logs = tables["logs"]

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.incomplete.applications import applications
-from experiments.papers.incomplete.draws import Draws
-from experiments.papers.incomplete.estimators import Setting, measure_losses
-from experiments.papers.incomplete.loss import CHOICES, summaries
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.rules import Above, Near, Outcome, Rule, together
-from experiments.study.verdicts import Statement, Verdict, table, text
+from holdfast.experiments.papers.incomplete.applications import applications
+from holdfast.experiments.papers.incomplete.draws import Draws
+from holdfast.experiments.papers.incomplete.estimators import Setting, measure_losses
+from holdfast.experiments.papers.incomplete.loss import CHOICES, summaries
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.rules import Above, Near, Outcome, Rule, together
+from holdfast.experiments.study.verdicts import Statement, Verdict, table, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -156,8 +156,8 @@ def _high_degree(rows: Sequence[Row]) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = [name for name in _NAMES if any(row["application"] == name for row in rows)]

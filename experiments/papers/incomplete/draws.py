@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from experiments.statistics import Interval, interval, paired_interval
-from experiments.study.experiment import Row
+from holdfast.experiments.statistics import Interval, interval, paired_interval
+from holdfast.experiments.study.experiment import Row
 
 __all__ = ["PUBLISHED", "Draws"]
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.papers.incomplete.applications import COSTS, Application, applications, best_strategy
-from experiments.study.experiment import Resources, Row
-from experiments.study.parameters import or_none
-from experiments.study.row_cache import collect_rows
-from policies.planning.plan import ReservationPlan
-from workloads.distributions.distribution import Distribution
-from workloads.fits import Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
+from holdfast.experiments.papers.incomplete.applications import COSTS, Application, applications, best_strategy
+from holdfast.experiments.study.experiment import Resources, Row
+from holdfast.experiments.study.parameters import or_none
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.distributions.distribution import Distribution
+from holdfast.workloads.fits import Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
 
 __all__ = ["ESTIMATORS", "Setting", "measure_losses", "together"]
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.incomplete.draws import PUBLISHED, Draws
-from experiments.papers.incomplete.logs import RunLog
-from experiments.papers.incomplete.loss import summaries
-from experiments.papers.incomplete.sampling import Logs, measure_logs, optimal_plan, select_logs
-from experiments.papers.profiles.shared_data import data_row, elsewhere, mark_figure
-from experiments.statistics import Interval, paired_interval
-from experiments.study.equivalence import ROUNDING
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.rules import Above, AtMost, Decision, Outcome
-from experiments.study.verdicts import Source, Statement, Verdict, text
+from holdfast.experiments.papers.incomplete.draws import PUBLISHED, Draws
+from holdfast.experiments.papers.incomplete.logs import RunLog
+from holdfast.experiments.papers.incomplete.loss import summaries
+from holdfast.experiments.papers.incomplete.sampling import Logs, measure_logs, optimal_plan, select_logs
+from holdfast.experiments.papers.profiles.shared_data import data_row, elsewhere, mark_figure
+from holdfast.experiments.statistics import Interval, paired_interval
+from holdfast.experiments.study.equivalence import ROUNDING
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.rules import Above, AtMost, Decision, Outcome
+from holdfast.experiments.study.verdicts import Source, Statement, Verdict, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -211,7 +211,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.planning.losses import plot_losses
+    from holdfast.experiments.figures.planning.losses import plot_losses
 
     titles = {row["application"]: f"{row['title']}, N = {row['runs']:,}" for row in tables["logs"]}
     return mark_figure(plot_losses(summaries(tables[""]), titles), tables, "generated run logs")

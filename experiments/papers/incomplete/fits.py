@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.papers.incomplete.applications import applications
-from experiments.statistics import paired_interval
-from experiments.study.equivalence import most
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.rules import Above
-from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, figure, text
-from workloads.distributions.distribution import Distribution
-from workloads.distributions.named import truncated_normal
-from workloads.fits import (
+from holdfast.experiments.papers.incomplete.applications import applications
+from holdfast.experiments.statistics import paired_interval
+from holdfast.experiments.study.equivalence import most
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.rules import Above
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, figure, text
+from holdfast.workloads.distributions.distribution import Distribution
+from holdfast.workloads.distributions.named import truncated_normal
+from holdfast.workloads.fits import (
     USUAL,
     Fit,
     Samples,
@@ -26,8 +26,8 @@ from workloads.fits import (
     fit_polynomial,
     fit_usual,
 )
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,8 +129,8 @@ def _judge_steps(tables: Tables) -> list[Verdict]:
 
 
 def _draw_steps(tables: Tables) -> Figure:
-    from experiments.figures.canvas import COLUMN, new_figure, subplots
-    from experiments.figures.style import FONT, INK, dress
+    from holdfast.experiments.figures.canvas import COLUMN, new_figure, subplots
+    from holdfast.experiments.figures.style import FONT, INK, dress
 
     looks = {
         "law": (INK, ":", "true law"),
@@ -196,7 +196,7 @@ def _integrate_density(fit: Fit, points: int) -> tuple[npt.NDArray[np.float64], 
     """Times between two quantiles, scipy's CDF there, and the integral of its PDF from the first time."""
     from scipy import stats
 
-    from workloads.fits.fit import quiet
+    from holdfast.workloads.fits.fit import quiet
 
     with quiet():
         distribution: Any = getattr(stats, USUAL[fit.name].scipy_name)(**fit.parameters)
@@ -243,8 +243,8 @@ def _worst(rows: Sequence[Row]) -> str:
 
 
 def _draw_densities(tables: Tables) -> Figure:
-    from experiments.figures.canvas import COLUMN, PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import COLUMN, PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, legend_above, panel_letters
 
     names = list(dict.fromkeys(row["family"] for row in tables["curves"]))
     figure = new_figure(PAGE if len(names) > 1 else COLUMN, 2.7)

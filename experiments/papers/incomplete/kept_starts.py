@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.planning.reservation_series import Reservation, SeriesReplay
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.planning.reservation_series import Reservation, SeriesReplay
+from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["BATCH", "replay_windows"]
 

@@ -15,15 +15,15 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from experiments.papers.checkpoint.published_values import APPLICATIONS
-from workloads.chains.runs import read_slant_makespans
-from workloads.distributions.distribution import Distribution
-from workloads.distributions.mixture import mixture
-from workloads.distributions.named import gamma, lognormal, lognormal_from_moments, truncated_normal, uniform
-from workloads.distributions.shifted import shift
-from workloads.distributions.truncated import truncate
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.streams import stream
+from holdfast.experiments.papers.checkpoint.published_values import APPLICATIONS
+from holdfast.workloads.chains.runs import read_slant_makespans
+from holdfast.workloads.distributions.distribution import Distribution
+from holdfast.workloads.distributions.mixture import mixture
+from holdfast.workloads.distributions.named import gamma, lognormal, lognormal_from_moments, truncated_normal, uniform
+from holdfast.workloads.distributions.shifted import shift
+from holdfast.workloads.distributions.truncated import truncate
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.streams import stream
 
 __all__ = [
     "FIGURE_6",
@@ -226,7 +226,7 @@ def read_logs(path: str) -> dict[str, RunLog]:
     Parameters
     ----------
     path
-        File for :func:`workloads.chains.runs.read_slant_makespans`; runs are in the order of the lines.
+        File for :func:`holdfast.workloads.chains.runs.read_slant_makespans`; runs are in the order of the lines.
 
     Raises
     ------

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.incomplete.applications import applications
-from experiments.papers.incomplete.draws import PUBLISHED, Draws
-from experiments.papers.incomplete.estimators import Setting, measure_losses
-from experiments.statistics import Interval
-from experiments.study.equivalence import ROUNDING, close
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.rules import Above, AtLeast, AtMost, Near, together
-from experiments.study.verdicts import Source, Statement, Verdict, reference, text
+from holdfast.experiments.papers.incomplete.applications import applications
+from holdfast.experiments.papers.incomplete.draws import PUBLISHED, Draws
+from holdfast.experiments.papers.incomplete.estimators import Setting, measure_losses
+from holdfast.experiments.statistics import Interval
+from holdfast.experiments.study.equivalence import ROUNDING, close
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.rules import Above, AtLeast, AtMost, Near, together
+from holdfast.experiments.study.verdicts import Source, Statement, Verdict, reference, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -259,7 +259,7 @@ def _judge_figure_5(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.planning.losses import plot_losses
+    from holdfast.experiments.figures.planning.losses import plot_losses
 
     found = summaries(tables[""])
     titles = {name: applications()[name].title for name in dict.fromkeys(name for name, _, _ in found)}

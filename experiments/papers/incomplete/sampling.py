@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.papers.incomplete.applications import COSTS, best_strategy
-from experiments.papers.incomplete.estimators import together
-from experiments.papers.incomplete.logs import FIGURE_6, RunLog, generate_log, read_logs
-from experiments.study.experiment import Resources, Row
-from experiments.study.parameters import data_file, or_none
-from experiments.study.row_cache import collect_rows
-from policies.planning.plan import ReservationPlan
-from workloads.distributions.distribution import Distribution
-from workloads.distributions.grids import from_samples
-from workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
+from holdfast.experiments.papers.incomplete.applications import COSTS, best_strategy
+from holdfast.experiments.papers.incomplete.estimators import together
+from holdfast.experiments.papers.incomplete.logs import FIGURE_6, RunLog, generate_log, read_logs
+from holdfast.experiments.study.experiment import Resources, Row
+from holdfast.experiments.study.parameters import data_file, or_none
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.distributions.distribution import Distribution
+from holdfast.workloads.distributions.grids import from_samples
+from holdfast.workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
 
 __all__ = ["SAMPLINGS", "Logs", "fit_plan", "measure_logs", "optimal_plan", "select_logs"]
 
@@ -37,7 +37,8 @@ class Logs:
     Attributes
     ----------
     makespans
-        CSV file of measured walltimes (:func:`experiments.papers.incomplete.logs.read_logs`); empty: generated logs.
+        CSV file of measured walltimes (:func:`holdfast.experiments.papers.incomplete.logs.read_logs`); empty: generated
+        logs.
     applications
         Applications of the generated logs.
     runs

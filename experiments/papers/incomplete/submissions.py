@@ -1,8 +1,8 @@
 """A generated week of submissions of six applications, and the strategies of [S] section VI-A for it.
 
-The logs of the paper are not public. A week is a part of a generated log (:mod:`experiments.papers.incomplete.logs`),
-submitted as a Poisson process. The paper does not print the number of nodes of the machine or of a job; the size of the
-machine follows from a given load.
+The logs of the paper are not public. A week is a part of a generated log
+(:mod:`holdfast.experiments.papers.incomplete.logs`), submitted as a Poisson process. The paper does not print the
+number of nodes of the machine or of a job; the size of the machine follows from a given load.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.papers.incomplete.applications import COSTS
-from experiments.papers.incomplete.logs import generate_log, list_applications
-from experiments.papers.incomplete.sampling import fit_plan
-from experiments.study.metrics import WEEK as WEEK_METRICS
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES
-from simulator.results.metrics import summarize
-from simulator.simulation import simulate
-from workloads.fits import Samples, fit_discrete, fit_polynomial, fit_usual
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.streams import stream
-from workloads.table.job import Job, JobType
+from holdfast.experiments.papers.incomplete.applications import COSTS
+from holdfast.experiments.papers.incomplete.logs import generate_log, list_applications
+from holdfast.experiments.papers.incomplete.sampling import fit_plan
+from holdfast.experiments.study.metrics import WEEK as WEEK_METRICS
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.fits import Samples, fit_discrete, fit_polynomial, fit_usual
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = [
     "RESERVED",
@@ -82,7 +82,7 @@ def draw_week(
     Parameters
     ----------
     names
-        Names of applications in :func:`experiments.papers.incomplete.logs.list_applications`.
+        Names of applications in :func:`holdfast.experiments.papers.incomplete.logs.list_applications`.
     samples
         Numbers of random previous runs; at least as many runs must precede the week.
     seed, repetition

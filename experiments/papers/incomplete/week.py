@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.incomplete.logs import FIGURE_6
-from experiments.papers.incomplete.submissions import (
+from holdfast.experiments.papers.incomplete.logs import FIGURE_6
+from holdfast.experiments.papers.incomplete.submissions import (
     RESERVED,
     RESPONSE,
     STRETCH,
@@ -20,18 +20,18 @@ from experiments.papers.incomplete.submissions import (
     make_plans,
     run_week,
 )
-from experiments.papers.profiles.shared_data import data_row, mark_figure, restrict_verdict
-from experiments.statistics import Interval, geometric_ratio
-from experiments.study.comparison import mean_interval
-from experiments.study.equivalence import POINTS
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.measurement_table import in_order
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import AtMost, Below, Near, Rule
-from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
-from workloads.fits import USUAL
-from workloads.ground.columns import Metric
-from workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.experiments.papers.profiles.shared_data import data_row, mark_figure, restrict_verdict
+from holdfast.experiments.statistics import Interval, geometric_ratio
+from holdfast.experiments.study.comparison import mean_interval
+from holdfast.experiments.study.equivalence import POINTS
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.measurement_table import in_order
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import AtMost, Below, Near, Rule
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
+from holdfast.workloads.fits import USUAL
+from holdfast.workloads.ground.columns import Metric
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +48,7 @@ class WeekParameters:
     Attributes
     ----------
     applications
-        Names of :func:`experiments.papers.incomplete.logs.list_applications`.
+        Names of :func:`holdfast.experiments.papers.incomplete.logs.list_applications`.
     samples
         Numbers of random previous runs for fitting distributions.
     loads
@@ -202,9 +202,9 @@ _BLUES = ("#9CC9E8", "#4A97C9", "#0072B2", "#00456B")
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.study.intervals import draw_bars, draw_dots
-    from experiments.figures.style import dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.study.intervals import draw_bars, draw_dots
+    from holdfast.experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = [name for name in dict.fromkeys(str(row["strategy"]) for row in rows) if not name.startswith("hpc ")]

@@ -13,11 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from experiments.papers.incomplete.kept_starts import replay_windows
-from experiments.papers.incomplete.submissions import Week
-from experiments.planning.reservation_series import RELEASES, REQUEUES, Requeue, replay_series, series
-from policies.planning.plan import ReservationPlan
-from policies.planning.plan_progress import Schedule
+from holdfast.experiments.papers.incomplete.kept_starts import replay_windows
+from holdfast.experiments.papers.incomplete.submissions import Week
+from holdfast.experiments.planning.reservation_series import RELEASES, REQUEUES, Requeue, replay_series, series
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan_progress import Schedule
 
 __all__ = ["PRINTED", "WeekMeasure", "WeekOperation", "measures", "operations", "replay_week"]
 

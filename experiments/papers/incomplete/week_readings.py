@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.incomplete.changes import (
+from holdfast.experiments.papers.incomplete.changes import (
     CHOICE,
     JUDGEMENT,
     LITTLE,
@@ -24,19 +24,25 @@ from experiments.papers.incomplete.changes import (
     nearest,
     rows_under,
 )
-from experiments.papers.incomplete.logs import FIGURE_6
-from experiments.papers.incomplete.submissions import WEEK, draw_week, make_plans
-from experiments.papers.incomplete.week import FEW_FAMILIES
-from experiments.papers.incomplete.week_operation import PRINTED, WeekMeasure, WeekOperation, operations, replay_week
-from experiments.papers.profiles.shared_data import data_row, restrict_verdict
-from experiments.statistics import Interval
-from experiments.study.equivalence import POINTS
-from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.row_cache import collect_rows
-from experiments.study.rules import Above, Below, Near
-from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
-from workloads.fits import USUAL
-from workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.experiments.papers.incomplete.logs import FIGURE_6
+from holdfast.experiments.papers.incomplete.submissions import WEEK, draw_week, make_plans
+from holdfast.experiments.papers.incomplete.week import FEW_FAMILIES
+from holdfast.experiments.papers.incomplete.week_operation import (
+    PRINTED,
+    WeekMeasure,
+    WeekOperation,
+    operations,
+    replay_week,
+)
+from holdfast.experiments.papers.profiles.shared_data import data_row, restrict_verdict
+from holdfast.experiments.statistics import Interval
+from holdfast.experiments.study.equivalence import POINTS
+from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.rules import Above, Below, Near
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
+from holdfast.workloads.fits import USUAL
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +60,7 @@ class WeekReadings:
     Attributes
     ----------
     applications
-        Names of :func:`experiments.papers.incomplete.logs.list_applications`.
+        Names of :func:`holdfast.experiments.papers.incomplete.logs.list_applications`.
     runs
         Numbers of runs of the whole brain segmentation in a year: as printed, and the median of the other four.
     loads
@@ -219,9 +225,9 @@ def _rises(rows: Sequence[Row], measure: WeekMeasure, name: str) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress, panel_letters
-    from experiments.papers.profiles.shared_data import mark_figure
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, panel_letters
+    from holdfast.experiments.papers.profiles.shared_data import mark_figure
 
     rows = tables[""]
     known = list_operations(rows)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.shared_data import (
+from holdfast.experiments.papers.profiles.shared_data import (
     TASK_COLORS,
     TaskData,
     data_row,
@@ -15,14 +15,14 @@ from experiments.papers.profiles.shared_data import (
     restrict_verdict,
     task_runs,
 )
-from experiments.statistics import holm
-from experiments.study.equivalence import close, count
-from experiments.study.experiment import Experiment, Tables
-from experiments.study.measurement_table import column, rows_where
-from experiments.study.rules import LEVEL
-from experiments.study.verdicts import Statement, Verdict, table, text
-from workloads.chains.synthetic import SLANT_TABLE
-from workloads.chains.task_fits import FITS, choose_fit, fit_distribution, leave_one_out_score
+from holdfast.experiments.statistics import holm
+from holdfast.experiments.study.equivalence import close, count
+from holdfast.experiments.study.experiment import Experiment, Tables
+from holdfast.experiments.study.measurement_table import column, rows_where
+from holdfast.experiments.study.rules import LEVEL
+from holdfast.experiments.study.verdicts import Statement, Verdict, table, text
+from holdfast.workloads.chains.synthetic import SLANT_TABLE
+from holdfast.workloads.chains.task_fits import FITS, choose_fit, fit_distribution, leave_one_out_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -158,8 +158,8 @@ def _judge_table2(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_durations(tables: Tables, *, normals: bool = False) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress
 
     fits = tables["fits"]
     figure = new_figure(PAGE, 3.2)
@@ -231,8 +231,8 @@ def _judge_correlation(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_correlation(tables: Tables) -> Figure:
-    from experiments.figures.canvas import COLUMN, new_figure, subplots
-    from experiments.figures.style import INK, dress
+    from holdfast.experiments.figures.canvas import COLUMN, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress
 
     tasks = max(row["with"] for row in tables[""])
     matrix = np.full((tasks, tasks), np.nan)

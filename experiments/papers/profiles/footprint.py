@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, move_plan
-from experiments.papers.profiles.plans import plan_from
-from experiments.papers.profiles.shared_data import TASK_COLORS, data_row, mark_figure, restrict_verdict
-from experiments.statistics import interval
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.measurement_table import rows_where
-from experiments.study.rules import Near
-from experiments.study.verdicts import Statement, Verdict, text
-from policies.planning.plan import ReservationPlan
-from workloads.chains.runs import TaskRuns
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, move_plan
+from holdfast.experiments.papers.profiles.plans import plan_from
+from holdfast.experiments.papers.profiles.shared_data import TASK_COLORS, data_row, mark_figure, restrict_verdict
+from holdfast.experiments.statistics import interval
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.measurement_table import rows_where
+from holdfast.experiments.study.rules import Near
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.ground.errors import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -199,8 +199,8 @@ def _draw(tables: Tables) -> Figure:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 2.6)
     panels = subplots(figure, 1, 2, sharey=True)

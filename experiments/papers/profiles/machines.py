@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.papers.profiles.shared_data import task_runs
-from experiments.study.parameters import data_file
-from policies.planning.memory_plan import MemoryModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.scaled_plan import transfer_plan
-from workloads.chains.chain import TaskChain
-from workloads.chains.device import CheckpointDevice
-from workloads.chains.runs import TaskRuns
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.streams import stream
+from holdfast.experiments.papers.profiles.shared_data import task_runs
+from holdfast.experiments.study.parameters import data_file
+from holdfast.policies.planning.memory_plan import MemoryModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.scaled_plan import transfer_plan
+from holdfast.workloads.chains.chain import TaskChain
+from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.streams import stream
 
 __all__ = [
     "DRAWN",
@@ -48,7 +48,7 @@ class TwoMachines:
     Attributes
     ----------
     tasks
-        CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
+        CSV file of measured runs (:func:`holdfast.workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
     runs
         Number of drawn runs.
     segmentation, others
@@ -224,5 +224,5 @@ class Machines:
 
 
 def move_plan(plan: ReservationPlan, scaling: Scaling, *, overheads: bool = True) -> ReservationPlan:
-    """Scale a plan for the other machine; see :func:`policies.planning.scaled_plan.transfer_plan`."""
+    """Scale a plan for the other machine; see :func:`holdfast.policies.planning.scaled_plan.transfer_plan`."""
     return transfer_plan(plan, scaling.factor, scaling.first if plan.strategy == V2 else None, overheads=overheads)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.model import completion_rows, draw_ends
-from experiments.papers.profiles.shared_data import data_row, restrict_verdict
-from experiments.study.equivalence import most, reaches
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.measurement_table import column, rows_where
-from experiments.study.verdicts import Statement, Verdict, figure, table, text
-from workloads.chains.chain import TaskChain
-from workloads.chains.synthetic import MACRUISE_TABLE, macruise_like
-from workloads.ground.streams import stream
+from holdfast.experiments.papers.profiles.model import completion_rows, draw_ends
+from holdfast.experiments.papers.profiles.shared_data import data_row, restrict_verdict
+from holdfast.experiments.study.equivalence import most, reaches
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.measurement_table import column, rows_where
+from holdfast.experiments.study.verdicts import Statement, Verdict, figure, table, text
+from holdfast.workloads.chains.chain import TaskChain
+from holdfast.workloads.chains.synthetic import MACRUISE_TABLE, macruise_like
+from holdfast.workloads.ground.streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,8 +133,8 @@ def _judge_table(tables: Tables) -> Sequence[Verdict]:
 
 def _draw_table(tables: Tables) -> Figure:
     """Draw printed and drawn values side by side: mean times with deviations, and peak memory."""
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import STATE_COLORS, dress, legend_above
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import STATE_COLORS, dress, legend_above
 
     rows = tables[""]
     tasks = column(rows, "task")

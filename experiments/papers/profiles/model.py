@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.shared_data import TASK_COLORS, data_row, mark_figure, restrict_verdict, task_runs
-from experiments.statistics import binomial, interval
-from experiments.study.equivalence import POINTS, SHARE, most
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.measurement_table import column, rows_where
-from experiments.study.parameters import data_file
-from experiments.study.rules import AtMost, Near
-from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
-from workloads.chains.chain import Task, TaskChain
-from workloads.chains.runs import TaskRuns
-from workloads.distributions import from_samples
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
+from holdfast.experiments.papers.profiles.shared_data import (
+    TASK_COLORS,
+    data_row,
+    mark_figure,
+    restrict_verdict,
+    task_runs,
+)
+from holdfast.experiments.statistics import binomial, interval
+from holdfast.experiments.study.equivalence import POINTS, SHARE, most
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.measurement_table import column, rows_where
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.rules import AtMost, Near
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
+from holdfast.workloads.chains.chain import Task, TaskChain
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.distributions import from_samples
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +36,7 @@ __all__ = ["EXPERIMENTS", "chain_of_runs", "completion_rows", "draw_ends"]
 
 #: Probabilities printed in section 2.3 of [P] at 100 min: tasks 5, 6, 7 and the end of the run.
 _AT_100 = {"task 5 runs": 0.06, "task 6 runs": 0.50, "task 7 runs": 0.38, "the run has ended": 0.06}
-#: Settings (fit, ends) of :meth:`workloads.chains.chain.TaskChain.from_runs`; the first is that of [P].
+#: Settings (fit, ends) of :meth:`holdfast.workloads.chains.chain.TaskChain.from_runs`; the first is that of [P].
 _WAYS = {
     "normal": ("normal", "independent"),
     "normal, correlated": ("normal", "observed"),
@@ -46,7 +52,8 @@ class Chains:
     Attributes
     ----------
     tasks
-        CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
+        CSV file of measured runs (:func:`holdfast.workloads.chains.runs.read_slant_tasks`); empty: runs drawn from
+        Table 2.
     runs
         Number of drawn runs.
     samples
@@ -98,8 +105,8 @@ def draw_ends(tables: Tables, ways: Sequence[str]) -> Figure:
     """Draw y_i(t) over time: runs as solid lines, models dashed."""
     from matplotlib.lines import Line2D
 
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress, legend_above
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, legend_above
 
     figure = new_figure(PAGE, 2.6)
     axes = subplots(figure)
@@ -263,8 +270,8 @@ def _judge_samples(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_samples(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 2.7)
     left, right = subplots(figure, 1, 2, width_ratios=(1, 2))

@@ -8,25 +8,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.ranking import judge_fig13, judge_fig14, judge_fig16, sizes
-from experiments.papers.profiles.shared_data import data_row, mark_figure, task_runs
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.measurement_table import column, rows_where
-from experiments.study.metrics import PROFILES
-from experiments.study.parameters import data_file
-from policies.planning.costs import CostModel
-from policies.planning.memory_execution import execute
-from policies.planning.memory_plan import MemoryModel, flat_costs, mem_all_ckpt, mem_all_ckpt_v2, with_flat_memory
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES
-from workloads.chains.chain import TaskChain
-from workloads.chains.device import CheckpointDevice
-from workloads.chains.runs import TaskRuns
-from workloads.chains.synthetic import macruise_like
-from workloads.chains.task_fits import fit_distribution
-from workloads.ground.columns import Metric
-from workloads.ground.errors import ParameterError
-from workloads.ground.streams import stream
+from holdfast.experiments.papers.profiles.ranking import judge_fig13, judge_fig14, judge_fig16, sizes
+from holdfast.experiments.papers.profiles.shared_data import data_row, mark_figure, task_runs
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.measurement_table import column, rows_where
+from holdfast.experiments.study.metrics import PROFILES
+from holdfast.experiments.study.parameters import data_file
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.memory_execution import execute
+from holdfast.policies.planning.memory_plan import (
+    MemoryModel,
+    flat_costs,
+    mem_all_ckpt,
+    mem_all_ckpt_v2,
+    with_flat_memory,
+)
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.workloads.chains.chain import TaskChain
+from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.chains.synthetic import macruise_like
+from holdfast.workloads.chains.task_fits import fit_distribution
+from holdfast.workloads.ground.columns import Metric
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,7 +87,7 @@ class SlantPlans(PlanSizes):
     Attributes
     ----------
     tasks
-        CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
+        CSV file of measured runs (:func:`holdfast.workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
     """
 
     tasks: str = data_file("slant/slant_drd_tasks.csv")
@@ -175,8 +181,8 @@ def _measure_macruise(parameters: PlanSizes, seed: int) -> Tables:
 
 
 def _draw(tables: Tables, metrics: Sequence[Metric] = tuple(PROFILES.values())) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 2.6)
     panels = subplots(figure, 1, len(metrics))

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.papers.profiles.shared_data import restrict_verdict
-from experiments.statistics import Interval, interval, ratio
-from experiments.study.equivalence import POINTS, ROUNDING, SHARE
-from experiments.study.experiment import Tables
-from experiments.study.measurement_table import column, rows_where
-from experiments.study.rules import Above, AtMost, Near
-from experiments.study.verdicts import Source, Statement, Verdict, reference, text
+from holdfast.experiments.papers.profiles.shared_data import restrict_verdict
+from holdfast.experiments.statistics import Interval, interval, ratio
+from holdfast.experiments.study.equivalence import POINTS, ROUNDING, SHARE
+from holdfast.experiments.study.experiment import Tables
+from holdfast.experiments.study.measurement_table import column, rows_where
+from holdfast.experiments.study.rules import Above, AtMost, Near
+from holdfast.experiments.study.verdicts import Source, Statement, Verdict, reference, text
 
 __all__ = ["judge_fig13", "judge_fig14", "judge_fig16", "sizes"]
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from experiments.study.experiment import Row, Tables
-from experiments.study.parameters import data_file
-from experiments.study.verdicts import Outcome, Verdict
-from workloads.chains.runs import Makespans, TaskRuns, read_slant_makespans, read_slant_tasks
-from workloads.chains.synthetic import makespans_like, slant_like
-from workloads.ground.streams import stream
+from holdfast.experiments.study.experiment import Row, Tables
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.verdicts import Outcome, Verdict
+from holdfast.workloads.chains.runs import Makespans, TaskRuns, read_slant_makespans, read_slant_tasks
+from holdfast.workloads.chains.synthetic import makespans_like, slant_like
+from holdfast.workloads.ground.streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +47,8 @@ class TaskData:
     Attributes
     ----------
     tasks
-        CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
+        CSV file of measured runs (:func:`holdfast.workloads.chains.runs.read_slant_tasks`); empty: runs drawn from
+        Table 2.
     runs
         Number of drawn runs.
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.shared_data import (
+from holdfast.experiments.papers.profiles.shared_data import (
     TASK_COLORS,
     TaskData,
     data_row,
@@ -15,11 +15,11 @@ from experiments.papers.profiles.shared_data import (
     restrict_verdict,
     task_runs,
 )
-from experiments.study.equivalence import close
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.measurement_table import rows_where
-from experiments.study.verdicts import Statement, Verdict, figure, text
-from workloads.chains.synthetic import SLANT_PEAKS
+from holdfast.experiments.study.equivalence import close
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.measurement_table import rows_where
+from holdfast.experiments.study.verdicts import Statement, Verdict, figure, text
+from holdfast.workloads.chains.synthetic import SLANT_PEAKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,8 +92,8 @@ def _draw_profile(tables: Tables) -> Figure:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import INK, dress, legend_above, panel_letters
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import INK, dress, legend_above, panel_letters
 
     labels = list(dict.fromkeys(row["walltime"] for row in tables[""]))
     figure = new_figure(PAGE, 2.3)
@@ -152,8 +152,8 @@ def _judge_decomposition(tables: Tables) -> Sequence[Verdict]:
 def _draw_decomposition(tables: Tables) -> Figure:
     from matplotlib.patches import Patch
 
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import dress, legend_above
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above
 
     figure = new_figure(PAGE, 3.2)
     axes = subplots(figure)

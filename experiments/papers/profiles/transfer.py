@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, move_plan
-from experiments.papers.profiles.plans import plan_from
-from experiments.papers.profiles.shared_data import data_row, mark_figure, restrict_verdict
-from experiments.statistics import Interval, interval, paired_interval, ratio
-from experiments.study.equivalence import ROUNDING, SHARE
-from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.measurement_table import column, rows_where
-from experiments.study.rules import Above, AtMost, Near
-from experiments.study.verdicts import Statement, Verdict, text
-from policies.planning.memory_execution import execute
-from policies.planning.plan import ReservationPlan
-from workloads.chains.runs import TaskRuns
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, move_plan
+from holdfast.experiments.papers.profiles.plans import plan_from
+from holdfast.experiments.papers.profiles.shared_data import data_row, mark_figure, restrict_verdict
+from holdfast.experiments.statistics import Interval, interval, paired_interval, ratio
+from holdfast.experiments.study.equivalence import ROUNDING, SHARE
+from holdfast.experiments.study.experiment import Experiment, Row, Tables
+from holdfast.experiments.study.measurement_table import column, rows_where
+from holdfast.experiments.study.rules import Above, AtMost, Near
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.policies.planning.memory_execution import execute
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.ground.errors import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -231,8 +231,8 @@ def _factors(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import COLUMN, new_figure, subplots
-    from experiments.figures.style import dress, legend_above
+    from holdfast.experiments.figures.canvas import COLUMN, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above
 
     rows = tables[""]
     sizes = sorted({row["samples"] for row in rows})

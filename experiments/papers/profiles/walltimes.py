@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.shared_data import DATASET_COLORS, data_row, makespans, mark_figure, restrict_verdict
-from experiments.study.equivalence import SHARE, close
-from experiments.study.experiment import Experiment, Tables
-from experiments.study.measurement_table import column, rows_where
-from experiments.study.parameters import data_file
-from experiments.study.verdicts import Source, Statement, Verdict, text
+from holdfast.experiments.papers.profiles.shared_data import (
+    DATASET_COLORS,
+    data_row,
+    makespans,
+    mark_figure,
+    restrict_verdict,
+)
+from holdfast.experiments.study.equivalence import SHARE, close
+from holdfast.experiments.study.experiment import Experiment, Tables
+from holdfast.experiments.study.measurement_table import column, rows_where
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.verdicts import Source, Statement, Verdict, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +43,8 @@ class Walltimes:
     Attributes
     ----------
     makespans
-        CSV file of measured walltimes (:func:`workloads.chains.runs.read_slant_makespans`); empty: drawn walltimes.
+        CSV file of measured walltimes (:func:`holdfast.workloads.chains.runs.read_slant_makespans`); empty: drawn
+        walltimes.
     repetitions
         Number of runs of each drawn input.
     inputs
@@ -82,8 +89,8 @@ def _judge_variation(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_variation(tables: Tables) -> Figure:
-    from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.style import dress, legend_above
+    from holdfast.experiments.figures.canvas import PAGE, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above
 
     figure = new_figure(PAGE, 2.6)
     axes = subplots(figure)
@@ -149,8 +156,8 @@ def _judge_repetitions(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_repetitions(tables: Tables) -> Figure:
-    from experiments.figures.canvas import COLUMN, new_figure, subplots
-    from experiments.figures.style import dress, legend_above
+    from holdfast.experiments.figures.canvas import COLUMN, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above
 
     figure = new_figure(COLUMN, 2.4)
     axes = subplots(figure)
@@ -196,8 +203,8 @@ def _judge_sizes(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_sizes(tables: Tables) -> Figure:
-    from experiments.figures.canvas import COLUMN, new_figure, subplots
-    from experiments.figures.style import dress, legend_above
+    from holdfast.experiments.figures.canvas import COLUMN, new_figure, subplots
+    from holdfast.experiments.figures.style import dress, legend_above
 
     figure = new_figure(COLUMN, 2.4)
     axes = subplots(figure)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.stories.facts.quantities import Moment, NodeTicks, Ticks
-from experiments.stories.facts.queueing import Wait
-from experiments.stories.facts.service import OnDemand
+from holdfast.experiments.stories.facts.quantities import Moment, NodeTicks, Ticks
+from holdfast.experiments.stories.facts.queueing import Wait
+from holdfast.experiments.stories.facts.service import OnDemand
 
 __all__ = ["Cause", "Facts", "Loan", "Other", "Resize", "RunFacts", "Slot", "Stop"]
 

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from workloads.ground.units import SECOND
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["Moment", "NodeTicks", "Ticks", "as_json", "moments", "shift_clock"]
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 def moments(facts: Any) -> Iterator[int]:
     """All moments in facts.
 
-    >>> from experiments.stories.facts.queueing import AtHead, Passing
+    >>> from holdfast.experiments.stories.facts.queueing import AtHead, Passing
     >>> list(moments((AtHead(5, 7, by=3), Passing(6, job_id=3, nodes=9, how="backfilled"))))
     [5, 7, 6]
     """
@@ -44,7 +44,7 @@ def moments(facts: Any) -> Iterator[int]:
 def shift_clock(facts: T, by: int) -> T:
     """The same facts on another clock, which shows ``by`` ticks more.
 
-    >>> from experiments.stories.facts.queueing import AtHead
+    >>> from holdfast.experiments.stories.facts.queueing import AtHead
     >>> shift_clock(AtHead(5, 7, by=3), 1000)
     AtHead(since=1005, until=1007, by=3)
     """
@@ -75,7 +75,7 @@ def _quantities(kind: type) -> tuple[tuple[str, str], ...]:
 def as_json(facts: Any) -> Any:
     """Facts as numbers, texts, lists and objects: ticks become seconds.
 
-    >>> from experiments.stories.facts.queueing import AtHead
+    >>> from holdfast.experiments.stories.facts.queueing import AtHead
     >>> as_json(AtHead(500_000, 3_000_000, None))
     {'since': 0.5, 'until': 3.0, 'by': None}
     """

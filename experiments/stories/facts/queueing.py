@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.stories.facts.quantities import Moment, NodeTicks, Ticks
+from holdfast.experiments.stories.facts.quantities import Moment, NodeTicks, Ticks
 
 __all__ = ["AtHead", "InstantEvent", "Occupancy", "PartOfWait", "Passing", "Promise", "Wait"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.stories.facts.quantities import Moment, NodeTicks
+from holdfast.experiments.stories.facts.quantities import Moment, NodeTicks
 
 __all__ = ["Gain", "Gathering", "Helper", "OnDemand", "Plan"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts import service
-from experiments.stories.reader.causes import parse_cause
-from experiments.stories.reader.job_states import Booking, JobHistory
-from experiments.stories.reader.ledger import Ledger
-from experiments.stories.reader.timeline import Timeline
-from simulator.results.records import JobRecord
+from holdfast.experiments.stories.facts import service
+from holdfast.experiments.stories.reader.causes import parse_cause
+from holdfast.experiments.stories.reader.job_states import Booking, JobHistory
+from holdfast.experiments.stories.reader.ledger import Ledger
+from holdfast.experiments.stories.reader.timeline import Timeline
+from holdfast.simulator.results.records import JobRecord
 
 __all__ = ["on_demand_facts"]
 

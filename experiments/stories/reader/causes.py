@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from experiments.stories.facts.lifetime import Cause
+from holdfast.experiments.stories.facts.lifetime import Cause
 
 __all__ = ["parse_cause"]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from experiments.stories.facts import lifetime, queueing
-from experiments.stories.facts.quantities import shift_clock
-from experiments.stories.reader.arrivals import on_demand_facts
-from experiments.stories.reader.causes import parse_cause
-from experiments.stories.reader.instant_events import instant_events
-from experiments.stories.reader.job_states import JobHistory, QueueStay, ReplayedRun
-from experiments.stories.reader.ledger import Ledger
-from experiments.stories.reader.timeline import Timeline
-from experiments.stories.reader.wait_segments import WaitParts
-from simulator.machine.decisions import Decision
-from simulator.machine.stochastic import ReservationRecord
-from simulator.results.recording import Recording, all_reservations, requested_walltime
+from holdfast.experiments.stories.facts import lifetime, queueing
+from holdfast.experiments.stories.facts.quantities import shift_clock
+from holdfast.experiments.stories.reader.arrivals import on_demand_facts
+from holdfast.experiments.stories.reader.causes import parse_cause
+from holdfast.experiments.stories.reader.instant_events import instant_events
+from holdfast.experiments.stories.reader.job_states import JobHistory, QueueStay, ReplayedRun
+from holdfast.experiments.stories.reader.ledger import Ledger
+from holdfast.experiments.stories.reader.timeline import Timeline
+from holdfast.experiments.stories.reader.wait_segments import WaitParts
+from holdfast.simulator.machine.decisions import Decision
+from holdfast.simulator.machine.stochastic import ReservationRecord
+from holdfast.simulator.results.recording import Recording, all_reservations, requested_walltime
 
 __all__ = ["FactReader"]
 

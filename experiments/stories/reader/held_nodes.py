@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from experiments.stories.reader.job_states import Booking
-from simulator.machine.event_log import Entry
+from holdfast.experiments.stories.reader.job_states import Booking
+from holdfast.simulator.machine.event_log import Entry
 
 __all__ = ["HeldNodes"]
 

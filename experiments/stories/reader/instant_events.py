@@ -5,10 +5,10 @@ A reported event happened then, and is of a kind that moves promises in that dir
 
 from __future__ import annotations
 
-from experiments.stories.facts.queueing import InstantEvent
-from experiments.stories.reader.causes import parse_cause
-from experiments.stories.reader.timeline import Timeline
-from workloads.ground.units import to_ticks
+from holdfast.experiments.stories.facts.queueing import InstantEvent
+from holdfast.experiments.stories.reader.causes import parse_cause
+from holdfast.experiments.stories.reader.timeline import Timeline
+from holdfast.workloads.ground.units import to_ticks
 
 __all__ = ["instant_events"]
 

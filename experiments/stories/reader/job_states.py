@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from experiments.stories.facts.service import Gain
-from simulator.machine.job_state import JobState
-from workloads.table.job import Job
+from holdfast.experiments.stories.facts.service import Gain
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.workloads.table.job import Job
 
 __all__ = ["Booking", "Instant", "JobHistory", "QueueStay", "ReplayedRun"]
 

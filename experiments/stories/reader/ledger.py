@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from experiments.stories.facts.lifetime import Cause
-from experiments.stories.reader.causes import parse_cause
-from experiments.stories.reader.timeline import Timeline
-from simulator.machine.decisions import Decision
+from holdfast.experiments.stories.facts.lifetime import Cause
+from holdfast.experiments.stories.reader.causes import parse_cause
+from holdfast.experiments.stories.reader.timeline import Timeline
+from holdfast.simulator.machine.decisions import Decision
 
 __all__ = ["Ledger"]
 

@@ -12,24 +12,24 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import groupby
 
-from experiments.stories.facts.service import Gain
-from experiments.stories.reader.held_nodes import HeldNodes
-from experiments.stories.reader.job_states import Booking, Instant, JobHistory, QueueStay, ReplayedRun
-from experiments.stories.reader.queue_position import ReplayedQueue
-from policies.mechanism import BASELINE
-from simulator.machine.actual_outcomes import COMPLETED, SAVED
-from simulator.machine.decisions import Decision
-from simulator.machine.event_log import Entry
-from simulator.machine.job_factory import begin_run, job_state
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounting import Usage
-from simulator.machine.node_accounts import Run
-from simulator.machine.run import is_malleable
-from simulator.machine.stochastic import ReservationRecord
-from simulator.results.recording import Recording, all_reservations
-from simulator.services.starting_state import early_run
-from workloads.ground.units import to_ticks
-from workloads.table.job import JobType
+from holdfast.experiments.stories.facts.service import Gain
+from holdfast.experiments.stories.reader.held_nodes import HeldNodes
+from holdfast.experiments.stories.reader.job_states import Booking, Instant, JobHistory, QueueStay, ReplayedRun
+from holdfast.experiments.stories.reader.queue_position import ReplayedQueue
+from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.machine.actual_outcomes import COMPLETED, SAVED
+from holdfast.simulator.machine.decisions import Decision
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.machine.job_factory import begin_run, job_state
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.node_accounts import Run
+from holdfast.simulator.machine.run import is_malleable
+from holdfast.simulator.machine.stochastic import ReservationRecord
+from holdfast.simulator.results.recording import Recording, all_reservations
+from holdfast.simulator.services.starting_state import early_run
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import JobType
 
 __all__ = ["Playback"]
 

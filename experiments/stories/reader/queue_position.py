@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, cast
 
-from experiments.stories.reader.job_states import QueueStay
-from policies.order import Order
-from policies.port import SystemView
-from simulator.machine.fairshare import UsageLedger
-from simulator.machine.job_state import JobState
-from simulator.machine.prior_state import PastUsage
+from holdfast.experiments.stories.reader.job_states import QueueStay
+from holdfast.policies.order import Order
+from holdfast.policies.port import SystemView
+from holdfast.simulator.machine.fairshare import UsageLedger
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.prior_state import PastUsage
 
 __all__ = ["ReplayedQueue"]
 

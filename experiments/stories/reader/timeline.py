@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
-from experiments.stories.reader.job_states import Booking, Instant, ReplayedRun
-from experiments.stories.reader.playback import Playback
-from simulator.machine.decisions import Decision
-from simulator.results.recording import Recording, require_events
-from workloads.ground.units import to_ticks
+from holdfast.experiments.stories.reader.job_states import Booking, Instant, ReplayedRun
+from holdfast.experiments.stories.reader.playback import Playback
+from holdfast.simulator.machine.decisions import Decision
+from holdfast.simulator.results.recording import Recording, require_events
+from holdfast.workloads.ground.units import to_ticks
 
 __all__ = ["Timeline"]
 
@@ -31,7 +31,7 @@ class Timeline:
     entries
         The event log.
     lives, runs, instants
-        As in :class:`experiments.stories.reader.playback.Playback`.
+        As in :class:`holdfast.experiments.stories.reader.playback.Playback`.
     decisions
         By kind; empty where they were not recorded.
     has_decisions

@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from experiments.stories.facts.queueing import Occupancy, PartOfWait
-from experiments.stories.reader.job_states import QueueStay
-from experiments.stories.reader.timeline import Timeline
-from simulator.results.integrals import integral
+from holdfast.experiments.stories.facts.queueing import Occupancy, PartOfWait
+from holdfast.experiments.stories.reader.job_states import QueueStay
+from holdfast.experiments.stories.reader.timeline import Timeline
+from holdfast.simulator.results.integrals import integral
 
 __all__ = ["WaitParts"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts.lifetime import Facts
-from experiments.stories.facts.service import Gain, Helper, OnDemand, Plan
-from experiments.stories.writer.phrases import Clock, amount, count, duration, jobs, join_items
-from workloads.ground.job_ids import job_id_text
+from holdfast.experiments.stories.facts.lifetime import Facts
+from holdfast.experiments.stories.facts.service import Gain, Helper, OnDemand, Plan
+from holdfast.experiments.stories.writer.phrases import Clock, amount, count, duration, jobs, join_items
+from holdfast.workloads.ground.job_ids import job_id_text
 
 __all__ = ["on_demand_lines", "return_sentence"]
 

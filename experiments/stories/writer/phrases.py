@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from workloads.ground.job_ids import job_id_text
-from workloads.ground.units import SECOND
-from workloads.ground.wording import in_unit
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.ground.wording import in_unit
 
 __all__ = ["Clock", "amount", "count", "duration", "jobs", "join_items", "percent", "wrap"]
 

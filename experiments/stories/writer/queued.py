@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from experiments.stories.facts.lifetime import Facts
-from experiments.stories.facts.queueing import InstantEvent, Occupancy, PartOfWait, Promise, Wait
-from experiments.stories.writer.phrases import Clock, count, duration, jobs, join_items, percent, wrap
-from workloads.ground.job_ids import job_id_text
-from workloads.ground.units import SECOND
+from holdfast.experiments.stories.facts.lifetime import Facts
+from holdfast.experiments.stories.facts.queueing import InstantEvent, Occupancy, PartOfWait, Promise, Wait
+from holdfast.experiments.stories.writer.phrases import Clock, count, duration, jobs, join_items, percent, wrap
+from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["LITTLE", "compare_promises", "first_promise", "section", "standing"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts.lifetime import Cause, Facts, Resize, RunFacts, Stop
-from experiments.stories.facts.queueing import Wait
-from experiments.stories.writer import queued
-from experiments.stories.writer.on_demand import return_sentence
-from experiments.stories.writer.phrases import amount, count, duration, join_items
-from workloads.ground.job_ids import job_id_text
+from holdfast.experiments.stories.facts.lifetime import Cause, Facts, Resize, RunFacts, Stop
+from holdfast.experiments.stories.facts.queueing import Wait
+from holdfast.experiments.stories.writer import queued
+from holdfast.experiments.stories.writer.on_demand import return_sentence
+from holdfast.experiments.stories.writer.phrases import amount, count, duration, join_items
+from holdfast.workloads.ground.job_ids import job_id_text
 
 __all__ = ["run_lines"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts.lifetime import Facts, Loan
-from experiments.stories.facts.quantities import moments
-from experiments.stories.facts.queueing import Wait
-from experiments.stories.writer import queued, running
-from experiments.stories.writer.on_demand import on_demand_lines
-from experiments.stories.writer.phrases import Clock, amount, count, duration, jobs, join_items, wrap
-from workloads.ground.job_ids import job_id_text
+from holdfast.experiments.stories.facts.lifetime import Facts, Loan
+from holdfast.experiments.stories.facts.quantities import moments
+from holdfast.experiments.stories.facts.queueing import Wait
+from holdfast.experiments.stories.writer import queued, running
+from holdfast.experiments.stories.writer.on_demand import on_demand_lines
+from holdfast.experiments.stories.writer.phrases import Clock, amount, count, duration, jobs, join_items, wrap
+from holdfast.workloads.ground.job_ids import job_id_text
 
 __all__ = ["wait_reasons", "write_story"]
 

@@ -2,7 +2,8 @@
 
 ``docs/experiments/KEY.json`` holds for each measured experiment of a paper all verdicts in full: claim, printed value
 with its source, measured value, outcome, rule, p-values and remark. Pages show a part of it
-(:mod:`experiments.study.report.pages`), the site all of it (:mod:`experiments.study.report.verdict_pages`).
+(:mod:`holdfast.experiments.study.report.pages`), the site all of it
+(:mod:`holdfast.experiments.study.report.verdict_pages`).
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.study.cost_log import read_costs, took
-from experiments.study.experiment import Experiment, judge_experiment, read_tables
-from experiments.study.parameters import data_files
-from experiments.study.verdicts import HYPOTHESIS, Outcome, Verdict, format_p, remaining
-from workloads.ground.errors import InputError
-from workloads.ground.files import atomic_open, decode_text, read_bytes
+from holdfast.experiments.study.cost_log import read_costs, took
+from holdfast.experiments.study.experiment import Experiment, judge_experiment, read_tables
+from holdfast.experiments.study.parameters import data_files
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Outcome, Verdict, format_p, remaining
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.files import atomic_open, decode_text, read_bytes
 
 __all__ = ["COUNTED", "Answer", "Judgement", "measure_answer", "read_answers", "write_answers"]
 
 #: Columns of the counts: outcomes, and statements by construction
-#: (:attr:`experiments.study.verdicts.Verdict.counted_as`).
+#: (:attr:`holdfast.experiments.study.verdicts.Verdict.counted_as`).
 COUNTED = (*map(str, Outcome), "holds by construction")
 
 
@@ -36,7 +37,7 @@ class Judgement:
     Attributes
     ----------
     claim, printed, measured, construction, rule, remark
-        As of :class:`experiments.study.verdicts.Verdict`.
+        As of :class:`holdfast.experiments.study.verdicts.Verdict`.
     source
         Where the printed value comes from; empty for a hypothesis.
     outcome

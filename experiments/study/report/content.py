@@ -11,18 +11,18 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from experiments.output.csp import with_policy
-from experiments.output.page_templates import page_templates
-from experiments.study.cost_log import took
-from experiments.study.experiment import Experiment
-from experiments.study.parameters import data_files
-from experiments.study.publications import PUBLICATIONS, Publication, paper_key
-from experiments.study.report.choices import section_html, sentence_html
-from experiments.study.report.importance import Belief, belief, groups
-from experiments.study.reproduction import Done, Reproduction
-from experiments.study.verdicts import Outcome, format_p, remaining
-from experiments.tables import cell_text
-from workloads.ground.files import atomic_open
+from holdfast.experiments.output.csp import with_policy
+from holdfast.experiments.output.page_templates import page_templates
+from holdfast.experiments.study.cost_log import took
+from holdfast.experiments.study.experiment import Experiment
+from holdfast.experiments.study.parameters import data_files
+from holdfast.experiments.study.publications import PUBLICATIONS, Publication, paper_key
+from holdfast.experiments.study.report.choices import section_html, sentence_html
+from holdfast.experiments.study.report.importance import Belief, belief, groups
+from holdfast.experiments.study.reproduction import Done, Reproduction
+from holdfast.experiments.study.verdicts import Outcome, format_p, remaining
+from holdfast.experiments.tables import cell_text
+from holdfast.workloads.ground.files import atomic_open
 
 __all__ = ["Chapter", "Entry", "Tally", "render_report", "write_report"]
 
@@ -159,7 +159,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
     words
         Command that wrote the report.
     """
-    environment = page_templates("experiments.study.report")
+    environment = page_templates("holdfast.experiments.study.report")
     environment.filters["sentence"] = sentence_html
     environment.filters["p"] = format_p
     known = how.catalogue()

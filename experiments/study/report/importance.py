@@ -13,9 +13,9 @@ from itertools import zip_longest
 from textwrap import shorten
 from typing import NamedTuple
 
-from experiments.study.publications import PUBLICATIONS, Publication, paper_key
-from experiments.study.reproduction import Done
-from experiments.study.verdicts import Outcome, Verdict
+from holdfast.experiments.study.publications import PUBLICATIONS, Publication, paper_key
+from holdfast.experiments.study.reproduction import Done
+from holdfast.experiments.study.verdicts import Outcome, Verdict
 
 __all__ = ["Belief", "Group", "JudgedStatement", "belief", "groups"]
 

@@ -1,8 +1,8 @@
 """Generator of the documentation pages about experiments: question, command, figure and answer.
 
-``python -m experiments.study.report.pages DIR [DOCS]`` writes them to DOCS (default ``docs/experiments``) from the
-experiments and their answers, which it takes from the tables in DIR, or keeps where DIR holds none
-(:mod:`experiments.study.report.answers`). A test compares the pages with both.
+``python -m holdfast.experiments.study.report.pages DIR [DOCS]`` writes them to DOCS (default ``docs/experiments``) from
+the experiments and their answers, which it takes from the tables in DIR, or keeps where DIR holds none
+(:mod:`holdfast.experiments.study.report.answers`). A test compares the pages with both.
 """
 
 from __future__ import annotations
@@ -13,14 +13,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from experiments.study.experiment import Experiment, all_experiments, read_tables
-from experiments.study.parameters import data_files
-from experiments.study.publications import PUBLICATIONS, Publication, paper_key
-from experiments.study.redraw import find_experiments
-from experiments.study.report.answers import COUNTED, Answer, Judgement, measure_answer, read_answers, write_answers
-from experiments.study.report.escapes import escape_markdown
-from experiments.study.report.small_png import small_png
-from workloads.ground.files import atomic_open
+from holdfast.experiments.study.experiment import Experiment, all_experiments, read_tables
+from holdfast.experiments.study.parameters import data_files
+from holdfast.experiments.study.publications import PUBLICATIONS, Publication, paper_key
+from holdfast.experiments.study.redraw import find_experiments
+from holdfast.experiments.study.report.answers import (
+    COUNTED,
+    Answer,
+    Judgement,
+    measure_answer,
+    read_answers,
+    write_answers,
+)
+from holdfast.experiments.study.report.escapes import escape_markdown
+from holdfast.experiments.study.report.small_png import small_png
+from holdfast.workloads.ground.files import atomic_open
 
 __all__ = ["contents", "page"]
 

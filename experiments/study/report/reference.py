@@ -1,4 +1,4 @@
-"""Generator of the metrics reference page from the catalogue: ``python -m experiments.study.report.reference``."""
+"""Generator of the reference page of metrics: ``python -m holdfast.experiments.study.report.reference``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence, Set
 from operator import attrgetter
 from pathlib import Path
 
-from experiments.study.metrics import BATCH, BEYOND, HYBRID, PROFILES, WEEK
-from simulator.results.catalogue import CATALOGUE
-from workloads.ground.columns import Metric
-from workloads.ground.files import atomic_open
+from holdfast.experiments.study.metrics import BATCH, BEYOND, HYBRID, PROFILES, WEEK
+from holdfast.simulator.results.catalogue import CATALOGUE
+from holdfast.workloads.ground.columns import Metric
+from holdfast.workloads.ground.files import atomic_open
 
 __all__ = ["PAGE", "metrics_page"]
 

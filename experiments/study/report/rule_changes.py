@@ -1,7 +1,7 @@
-"""Update of the rule record: ``python -m experiments.study.report.rule_changes DIR`` stores the present rules.
+"""Update of the rule record: ``python -m holdfast.experiments.study.report.rule_changes DIR`` stores the present rules.
 
 DIR has the tables of ``holdfast reproduce --quick --seed 0``; entries of experiments without tables there are not
-changed. Each change is printed (:mod:`experiments.study.rule_digests`).
+changed. Each change is printed (:mod:`holdfast.experiments.study.rule_digests`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from experiments.study.experiment import read_tables
-from experiments.study.redraw import find_experiments
-from experiments.study.rule_digests import RULES, Entry, differences, digests, read_record, renew_entries
-from workloads.ground.files import atomic_open
+from holdfast.experiments.study.experiment import read_tables
+from holdfast.experiments.study.redraw import find_experiments
+from holdfast.experiments.study.rule_digests import RULES, Entry, differences, digests, read_record, renew_entries
+from holdfast.workloads.ground.files import atomic_open
 
 __all__ = ["main"]
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from experiments.study.experiment import Experiment
-from experiments.study.publications import PUBLICATIONS, Publication, paper_key
-from experiments.study.report.answers import Answer, Judgement
-from experiments.study.report.escapes import escape_markdown
-from experiments.study.report.notes import with_notes
+from holdfast.experiments.study.experiment import Experiment
+from holdfast.experiments.study.publications import PUBLICATIONS, Publication, paper_key
+from holdfast.experiments.study.report.answers import Answer, Judgement
+from holdfast.experiments.study.report.escapes import escape_markdown
+from holdfast.experiments.study.report.notes import with_notes
 
 __all__ = ["verdict_page"]
 

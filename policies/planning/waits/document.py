@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from policies.planning.waits.lines import Line
-from policies.planning.waits.model import SizeClass, WaitFit, WaitModel
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.numbers import is_number, is_whole
+from holdfast.policies.planning.waits.lines import Line
+from holdfast.policies.planning.waits.model import SizeClass, WaitFit, WaitModel
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.numbers import is_number, is_whole
 
 __all__ = ["from_document", "to_document"]
 

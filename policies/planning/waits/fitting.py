@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.planning.waits.lines import Line, least_squares, least_squares_above
-from policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.numbers import is_whole
+from holdfast.policies.planning.waits.lines import Line, least_squares, least_squares_above
+from holdfast.policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.numbers import is_whole
 
 __all__ = ["LEAST_PAIRS", "Bins", "bin_pairs", "fit_waits", "size_classes"]
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from policies.planning.costs import CostModel
-from policies.planning.waits.lines import Line
-from workloads.ground.numbers import check_whole
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.waits.lines import Line
+from holdfast.workloads.ground.numbers import check_whole
 
 __all__ = ["LEAST_ALPHA", "SizeClass", "WaitFit", "WaitModel"]
 
@@ -42,7 +42,7 @@ class WaitFit:
     walltime_from, walltime_to
         Shortest and longest request among the pairs [s]; other requests are extrapolated.
     alpha_error, gamma_error [s], r_squared, spread [s]
-        As in :class:`~policies.planning.waits.lines.Line`.
+        As in :class:`~holdfast.policies.planning.waits.lines.Line`.
     r_squared_means
         R^2 of the line for the mean waits of the groups of :func:`.bin_pairs`, weighted by their numbers of pairs; it
         measures how well the line fits the *means*.

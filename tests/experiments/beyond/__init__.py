@@ -1,1 +1,1 @@
-"""Tests of experiments.beyond."""
+"""Tests of holdfast.experiments.beyond."""

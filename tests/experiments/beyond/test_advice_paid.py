@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond.advice_paid import EXPERIMENTS, REQUESTS, FollowedAdvice, response_time
-from experiments.beyond.schedules import EASY, SIMULATED, Schedule, draw_moments, read_past
-from experiments.study.experiment import Resources, Row
-from experiments.study.verdicts import Outcome
-from policies.planning.plan import ReservationPlan
-from simulator import simulate
-from workloads.hybrid.assignment import as_rigid
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond.advice_paid import EXPERIMENTS, REQUESTS, FollowedAdvice, response_time
+from holdfast.experiments.beyond.schedules import EASY, SIMULATED, Schedule, draw_moments, read_past
+from holdfast.experiments.study.experiment import Resources, Row
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.simulator import simulate
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 (EXPERIMENT,) = EXPERIMENTS
 YEAR = Schedule("generated", SIMULATED, "", 400, 0)

@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond import front, honesty, minimum_size, notice_lead, on_demand_share, real_traces
-from experiments.beyond.front import DEFAULT, Point, Standing, standings
-from experiments.beyond.honesty import declare, malleable_projects
-from experiments.beyond.on_demand_share import bearable, crossing
-from experiments.beyond.trace_pairs import cut, describe_trace, generate_like
-from experiments.study.evidence import Finding, difference
-from experiments.study.experiment import Resources, Row, find_experiment, read_tables, run_experiment
-from experiments.study.hypotheses import Hypothesis, verdicts
-from experiments.study.measurement_table import Measured
-from experiments.study.simulation_cache import COLUMNS, SIX
-from experiments.study.verdicts import Outcome, Verdict
-from workloads.ground.errors import InputError, ParameterError
-from workloads.hybrid.assignment import assign
-from workloads.hybrid.groups import group_names
-from workloads.logs.swf import write_swf
-from workloads.table.job import JobType
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond import front, honesty, minimum_size, notice_lead, on_demand_share, real_traces
+from holdfast.experiments.beyond.front import DEFAULT, Point, Standing, standings
+from holdfast.experiments.beyond.honesty import declare, malleable_projects
+from holdfast.experiments.beyond.on_demand_share import bearable, crossing
+from holdfast.experiments.beyond.trace_pairs import cut, describe_trace, generate_like
+from holdfast.experiments.study.evidence import Finding, difference
+from holdfast.experiments.study.experiment import Resources, Row, find_experiment, read_tables, run_experiment
+from holdfast.experiments.study.hypotheses import Hypothesis, verdicts
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.simulation_cache import COLUMNS, SIX
+from holdfast.experiments.study.verdicts import Outcome, Verdict
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.hybrid.groups import group_names
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 
 def cells(traces: int = 4, **axes: tuple[Any, ...]) -> list[dict[str, Any]]:

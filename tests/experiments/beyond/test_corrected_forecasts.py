@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.beyond.corrected_forecasts import EXPERIMENTS, CorrectedForecasts
-from experiments.beyond.corrected_scores import CORRECTED, METHODS, score_rows, thirds
-from experiments.beyond.log_sections import Section, run_moments
-from experiments.forecast.experts import EXPERTS, LEVELS
-from experiments.study.experiment import Resources, Row, read_tables, run_experiment
-from experiments.study.verdicts import Outcome
-from simulator import simulate
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.swf import write_swf
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond.corrected_forecasts import EXPERIMENTS, CorrectedForecasts
+from holdfast.experiments.beyond.corrected_scores import CORRECTED, METHODS, score_rows, thirds
+from holdfast.experiments.beyond.log_sections import Section, run_moments
+from holdfast.experiments.forecast.experts import EXPERTS, LEVELS
+from holdfast.experiments.study.experiment import Resources, Row, read_tables, run_experiment
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 (EXPERIMENT,) = EXPERIMENTS
 SMALL = CorrectedForecasts(moments=9, jobs=300, years=1, year_jobs=300)

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond.departures import count_departures, in_hindsight
-from experiments.beyond.forecast_quality import EXPERIMENTS, Forecasts
-from experiments.beyond.schedules import EASY, SIMULATED, Schedule, by_walltime, draw_moments, read_past
-from experiments.beyond.scores import LEVELS, METHODS, rank, score, within
-from experiments.forecast.log_cursor import Past
-from experiments.study.experiment import Resources, Row, read_tables, run_experiment
-from experiments.study.verdicts import Outcome
-from simulator import simulate
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.swf import write_swf
-from workloads.logs.trace import Trace, TraceJob
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond.departures import count_departures, in_hindsight
+from holdfast.experiments.beyond.forecast_quality import EXPERIMENTS, Forecasts
+from holdfast.experiments.beyond.schedules import EASY, SIMULATED, Schedule, by_walltime, draw_moments, read_past
+from holdfast.experiments.beyond.scores import LEVELS, METHODS, rank, score, within
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.study.experiment import Resources, Row, read_tables, run_experiment
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 (EXPERIMENT,) = EXPERIMENTS
 SMALL = Forecasts(moments=6, draws=3, years=2, jobs=400)

@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 
-from experiments.beyond.gpu_clusters import (
+from holdfast.experiments.beyond.gpu_clusters import (
     GpuJob,
     build_cluster,
     generate_gpu_jobs,
     gpu_hours,
     read_gpu_jobs,
 )
-from experiments.beyond.gpu_victims import DATASETS, EXPERIMENTS, TODAY, GpuVictims
-from experiments.figures.study.victim_orders import plot_victim_orders
-from experiments.study.experiment import Resources, read_tables, run_experiment
-from experiments.study.simulation_cache import SIX
-from experiments.study.verdicts import Outcome
-from simulator import simulate
-from simulator.results.metrics import summarize
+from holdfast.experiments.beyond.gpu_victims import DATASETS, EXPERIMENTS, TODAY, GpuVictims
+from holdfast.experiments.figures.study.victim_orders import plot_victim_orders
+from holdfast.experiments.study.experiment import Resources, read_tables, run_experiment
+from holdfast.experiments.study.simulation_cache import SIX
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.hybrid.assignment import assign
 from tests.shared_data import shared_file
 from tests.support.jobs import on_demand, rigid
-from workloads.ground.errors import InputError, ParameterError
-from workloads.hybrid.assignment import assign
 
 (EXPERIMENT,) = EXPERIMENTS
 MECHANISMS = (*TODAY.values(), *SIX)

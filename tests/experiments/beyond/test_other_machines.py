@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from experiments.beyond.other_machines import EXPERIMENTS, OtherMachines
-from experiments.beyond.rankings import tau
-from experiments.beyond.trace_pairs import cut
-from experiments.study.experiment import Resources, read_tables, run_experiment
-from experiments.study.simulation_cache import ALL, SIX
-from experiments.study.verdicts import Outcome
-from simulator import simulate
+from holdfast.experiments.beyond.other_machines import EXPERIMENTS, OtherMachines
+from holdfast.experiments.beyond.rankings import tau
+from holdfast.experiments.beyond.trace_pairs import cut
+from holdfast.experiments.study.experiment import Resources, read_tables, run_experiment
+from holdfast.experiments.study.simulation_cache import ALL, SIX
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import UnknownNameError
+from holdfast.workloads.hybrid.assignment import as_rigid, assign
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.shared_data import trace_file
-from workloads.ground.errors import UnknownNameError
-from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.readers import read_trace
-from workloads.logs.swf import write_swf
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 (EXPERIMENT,) = EXPERIMENTS
 ORDERS = ("fcfs", "saf", "wfp3")

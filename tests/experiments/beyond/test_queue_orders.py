@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond.queue_orders import CLASSES, EXPERIMENTS, QueueOrders
-from experiments.study.experiment import Resources, read_tables, run_experiment
-from experiments.study.verdicts import Outcome
-from policies.backfilling import BACKFILLING
-from policies.order import ORDERS
-from simulator import simulate
+from holdfast.experiments.beyond.queue_orders import CLASSES, EXPERIMENTS, QueueOrders
+from holdfast.experiments.study.experiment import Resources, read_tables, run_experiment
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.order import ORDERS
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import UnknownNameError
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.shared_data import trace_file
-from workloads.ground.errors import UnknownNameError
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.swf import write_swf
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 (EXPERIMENT,) = EXPERIMENTS
 SMALL = QueueOrders(jobs=120, traces=2, orders=("fcfs", "saf", "wfp3"), rules=("easy", "none"))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from experiments.beyond.rankings import rank_correlation, same_ranking, tau
-from experiments.study.rules import Outcome
-from experiments.study.verdicts import HYPOTHESIS, Statement
+from holdfast.experiments.beyond.rankings import rank_correlation, same_ranking, tau
+from holdfast.experiments.study.rules import Outcome
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement
 
 RANKED = Statement("the ranking is the same", "", HYPOTHESIS)
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond.sensitivity import FACTORS, METRICS, Sensitivity, elementary_effects, swap_shares
-from experiments.study.experiment import find_experiment, read_tables, run_experiment
-from experiments.study.rules import Outcome
-from experiments.study.simulation_cache import SIX
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.beyond.sensitivity import FACTORS, METRICS, Sensitivity, elementary_effects, swap_shares
+from holdfast.experiments.study.experiment import find_experiment, read_tables, run_experiment
+from holdfast.experiments.study.rules import Outcome
+from holdfast.experiments.study.simulation_cache import SIX
+from holdfast.workloads.ground.errors import ParameterError
 
 
 def _walk(trajectories: int, seed: int = 0) -> np.ndarray:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from experiments.beyond.stochastic_year import EXPERIMENTS, Year
-from experiments.study.experiment import Resources, run_experiment
-from experiments.study.verdicts import Outcome
-from policies.planning.plan_book import Planner
-from simulator import simulate
-from workloads.hybrid.assignment import assign
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.beyond.stochastic_year import EXPERIMENTS, Year
+from holdfast.experiments.study.experiment import Resources, run_experiment
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.policies.planning.plan_book import Planner
+from holdfast.simulator import simulate
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 (YEAR,) = EXPERIMENTS
 TINY = Year(jobs=250, years=2, shares=(0.4,), strategies=("walltime", "optimal", "optimal-waits"),
@@ -82,7 +82,7 @@ def test_no_result_depends_on_the_workers(tmp_path: Path) -> None:
 
 
 def test_no_years_are_refused(tmp_path: Path) -> None:
-    from workloads.ground.errors import ParameterError
+    from holdfast.workloads.ground.errors import ParameterError
 
     with pytest.raises(ParameterError, match="at least 1"):
         YEAR.measure(replace(TINY, years=0), 0, Resources(tmp_path))

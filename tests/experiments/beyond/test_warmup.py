@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond.transients import daily, mser, smooth
-from experiments.beyond.warmup import METRICS, Warmup
-from experiments.study.experiment import find_experiment
-from experiments.study.rules import Outcome
-from experiments.study.verdicts import Verdict
-from simulator import simulate
+from holdfast.experiments.beyond.transients import daily, mser, smooth
+from holdfast.experiments.beyond.warmup import METRICS, Warmup
+from holdfast.experiments.study.experiment import find_experiment
+from holdfast.experiments.study.rules import Outcome
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import ParameterError
 from tests.support.jobs import rigid
-from workloads.ground.errors import ParameterError
 
 DAY = 86_400.0
 #: Days of the made-up replays.

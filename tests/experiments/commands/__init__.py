@@ -1,1 +1,1 @@
-"""Tests of experiments.commands."""
+"""Tests of holdfast.experiments.commands."""

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
-from experiments.commands.catalogue import KINDS, catalogue, format_catalogue
-from policies.order import ORDERS
-from workloads.ground.registry import Known
+from holdfast.experiments.cli import main
+from holdfast.experiments.commands.catalogue import KINDS, catalogue, format_catalogue
+from holdfast.policies.order import ORDERS
+from holdfast.workloads.ground.registry import Known
 
 #: Shown as it is: a long name has a line of its own, a long line goes on below, a package stands in brackets.
 ENTRIES = {

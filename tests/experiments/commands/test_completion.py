@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
+from holdfast.experiments import cli
 
 SHELLS = ("bash", "zsh", "fish")
 #: A line before the cursor, and what completes it; the folder has the file ``log.swf`` and the directory ``out``.

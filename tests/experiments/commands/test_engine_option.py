@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
-from experiments.recordings.archive import read_recording
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.swf_lines import write_swf
-from workloads.table.job_table import write_job_table
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.cli import main
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.swf_lines import write_swf
+from holdfast.workloads.table.job_table import write_job_table
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 CLOCK = ("decision_ms_p99", "decision_ms_max", "engine_seconds")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
-from experiments.recordings.archive import read_recording
-from experiments.stories.story import Stories
-from simulator import simulate
+from holdfast.experiments.cli import main
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.stories.story import Stories
+from holdfast.simulator import simulate
+from holdfast.workloads.table.job_table import read_job_table
 from tests.places import GOLDEN
 from tests.support.jobs import resealed
-from workloads.table.job_table import read_job_table
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
+from holdfast.experiments import cli
 
 SACCT = "JobIDRaw|User|Account|Partition|State|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NodeList\n"
 
@@ -97,9 +97,9 @@ def test_windows_beyond_the_calendar_are_refused(
 
 @pytest.mark.parametrize("until", ["9999-12-31T23:59", "300y", "30y"])
 def test_an_axis_of_centuries_has_few_ticks(local: Path, capsys: pytest.CaptureFixture[str], until: str) -> None:
-    from experiments.figures.recording.time_axis import TimeAxis
-    from experiments.recordings.archive import read_recording
-    from experiments.recordings.time_windows import Window
+    from holdfast.experiments.figures.recording.time_axis import TimeAxis
+    from holdfast.experiments.recordings.archive import read_recording
+    from holdfast.experiments.recordings.time_windows import Window
 
     assert cli.main(f"run {local} --nodes 4 -o b --mechanism baseline --events".split()) == 0
     capsys.readouterr()

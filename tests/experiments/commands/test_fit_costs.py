@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.figures.planning.costs import plot_costs
-from experiments.planning.cost_file import read_costs
-from experiments.planning.wait_pairs import pairs_of_results
-from policies.planning.waits.fitting import fit_waits
+from holdfast.experiments import cli
+from holdfast.experiments.figures.planning.costs import plot_costs
+from holdfast.experiments.planning.cost_file import read_costs
+from holdfast.experiments.planning.wait_pairs import pairs_of_results
+from holdfast.policies.planning.waits.fitting import fit_waits
+from holdfast.workloads.ground.errors import InputError
 from tests.places import GOLDEN
 from tests.support.jobs import resealed
-from workloads.ground.errors import InputError
 
 #: Twelve jobs of 1 to 8 processors that asked for 1 to 12 h and waited half of it and 10 minutes; the last wait is
 #: unknown.

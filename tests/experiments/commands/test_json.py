@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import holdfast as hf
-from experiments import cli
-from experiments.tables import read_csv
-from simulator.results.catalogue import WALL_CLOCK
+from holdfast.experiments import cli
+from holdfast.experiments.tables import read_csv
+from holdfast.simulator.results.catalogue import WALL_CLOCK
 
 FORECAST = ["--at", "20h", "--draws", "2", "--workers", "1", "--backtests", "0"]
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
-from experiments.figures.recording.gantt import plot_gantt
-from experiments.placement.spans import place_nodes
-from experiments.planning.closed_loop import wait_samples
-from experiments.planning.wait_pairs import pairs_of_results
-from simulator import simulate
+from holdfast.experiments.cli import main
+from holdfast.experiments.figures.recording.gantt import plot_gantt
+from holdfast.experiments.placement.spans import place_nodes
+from holdfast.experiments.planning.closed_loop import wait_samples
+from holdfast.experiments.planning.wait_pairs import pairs_of_results
+from holdfast.simulator import simulate
+from holdfast.workloads.table.job_table import read_job_table, write_job_table
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.table.job_table import read_job_table, write_job_table
 
 ROWS = [
     "1 0 0 100 4 -1 -1 4 200 -1 1 7 3 -1 -1 -1 -1 -1",

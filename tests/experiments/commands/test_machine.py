@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
-from experiments import cli
+from holdfast.experiments import cli
 
 _CONF = (
     "NodeName=n[1-4] CPUs=8 Gres=gpu:2\nPartitionName=a Nodes=ALL Default=YES\nPartitionName=b Nodes=n1 MaxTime=60\n"

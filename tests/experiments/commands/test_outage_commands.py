@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from simulator import simulate
-from simulator.results.catalogue import SUMMARY_COLUMNS, Group, columns
+from holdfast.experiments import cli
+from holdfast.simulator import simulate
+from holdfast.simulator.results.catalogue import SUMMARY_COLUMNS, Group, columns
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.outages.file import read_outages
+from holdfast.workloads.outages.outage import Outage, OutageKind
 from tests.places import GOLDEN
 from tests.support.jobs import rigid
-from workloads.ground.units import SECOND
-from workloads.outages.failures import FailureRate
-from workloads.outages.file import read_outages
-from workloads.outages.outage import Outage, OutageKind
 
 #: The machine of the golden table, and what happens to it: one window for all, one for some, and a failure.
 NODES = "16"

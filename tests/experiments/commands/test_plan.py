@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.figures.planning.plans import plot_plan
-from experiments.planning.plan_document import clock, plan_table
-from experiments.planning.plan_inputs import DISTRIBUTIONS, make_distribution, parse_unit, read_runs
-from policies.planning.costs import CostModel
+from holdfast.experiments import cli
+from holdfast.experiments.figures.planning.plans import plot_plan
+from holdfast.experiments.planning.plan_document import clock, plan_table
+from holdfast.experiments.planning.plan_inputs import DISTRIBUTIONS, make_distribution, parse_unit, read_runs
+from holdfast.policies.planning.costs import CostModel
+from holdfast.workloads.fits import selection
+from holdfast.workloads.ground.errors import InputError
 from tests.fuzz.plans import command_line, fault
 from tests.places import GOLDEN, ROOT
-from workloads.fits import selection
-from workloads.ground.errors import InputError
 
 #: One way to write each of the nine distributions, and its mean [h] by the textbook (None: truncated).
 WORDS: dict[str, tuple[str, float | None]] = {
@@ -276,7 +276,7 @@ def test_picture_shows_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_usual_distribution_needs_no_heavy_library() -> None:
     words = "lognormal --mean 21h --std 20h --max 80h --checkpoint 10m --restart 10m --compare"
     code = (
-        f"import sys\nfrom experiments.cli import main\nmain(['plan', *{words!r}.split()])\n"
+        f"import sys\nfrom holdfast.experiments.cli import main\nmain(['plan', *{words!r}.split()])\n"
         "print([name for name in ('scipy.stats', 'pandas', 'matplotlib', 'simpy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)

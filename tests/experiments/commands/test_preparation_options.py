@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.sweeps import make_sweep
-from experiments.sweeps.grid import expand
-from simulator.options import Options
+from holdfast.experiments import cli
+from holdfast.experiments.sweeps import make_sweep
+from holdfast.experiments.sweeps.grid import expand
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.parameters import declared_parameters
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.hybrid.parameters import option_value
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.test_docs import command_parser
-from workloads.ground.parameters import declared_parameters
-from workloads.hybrid.assignment import Assignment
-from workloads.hybrid.parameters import option_value
-from workloads.logs.swf import write_swf
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 ALL = ["baseline", "N-PAA", "N-SPAA", "CUA-PAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA"]
 

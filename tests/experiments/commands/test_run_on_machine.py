@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
-from experiments import cli
-from experiments.tables import read_csv
+from holdfast.experiments import cli
+from holdfast.experiments.tables import read_csv
 
 _CONF = (
     "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"

@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.planning.plan_inputs import read_plan
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import optimal
+from holdfast.experiments import cli
+from holdfast.experiments.planning.plan_inputs import read_plan
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import optimal
+from holdfast.workloads.distributions import uniform
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.hybrid.assignment import Assignment, assign
+from holdfast.workloads.hybrid.groups import group_jobs, group_names
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.columns import COLUMNS, STOCHASTIC_COLUMNS
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.job_table import read_job_table, write_job_table
 from tests.support.jobs import rigid, stochastic, untimed
-from workloads.distributions import uniform
-from workloads.ground.units import to_ticks
-from workloads.hybrid.assignment import Assignment, assign
-from workloads.hybrid.groups import group_jobs, group_names
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.columns import COLUMNS, STOCHASTIC_COLUMNS
-from workloads.table.job import Job, JobType
-from workloads.table.job_table import read_job_table, write_job_table
 
 #: Wall-clock times: the only columns that differ between two runs.
 TIMES = ("decision_ms_p99", "decision_ms_max", "engine_seconds", "planning_seconds")

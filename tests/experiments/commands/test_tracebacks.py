@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import cli
-from policies.order import ORDERS
-from policies.orders.fairshare import FairShare
-from policies.orders.utilities import Wfp
-from policies.score_network import ScoringNetwork
-from simulator import simulate
+from holdfast.experiments import cli
+from holdfast.policies.order import ORDERS
+from holdfast.policies.orders.fairshare import FairShare
+from holdfast.policies.orders.utilities import Wfp
+from holdfast.policies.score_network import ScoringNetwork
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.ranges import Range
+from holdfast.workloads.table.job_table import write_job_table
 from tests.places import ROOT
 from tests.support.jobs import rigid
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.ranges import Range
-from workloads.table.job_table import write_job_table
 
 LOG = "; MaxNodes: 4\n; Note: J{}lich\n" + "".join(
     f"{n} {10 * n} -1 60 2 -1 -1 2 90 -1 1 1 1 1 1 1 -1 -1\n" for n in range(1, 9)
@@ -70,10 +70,10 @@ NINES = "9" * 400
         (f"{RUN} --expansion os:getcwd", "must be a function of the view and the promises, and"),
         (f"{RUN} --tenants os:getcwd", "must be a function of the view, and"),
         (f"{RUN} --tenants os:path", "must be a function of the view, not of the type module"),
-        (f"{RUN} --tenants policies.order:Order", "cannot be made without values for its parameters: key"),
-        (f"{RUN} --expansion policies.backfilling:Easy", "is another kind of plug-in: backfilling rule"),
-        (f"{RUN} --backfilling policies.expansion:Grow", "is another kind of plug-in: expansion"),
-        (f"{RUN} --order policies.planning.heuristics:masi", "is another kind of plug-in: planning strategy"),
+        (f"{RUN} --tenants holdfast.policies.order:Order", "cannot be made without values for its parameters: key"),
+        (f"{RUN} --expansion holdfast.policies.backfilling:Easy", "is another kind of plug-in: backfilling rule"),
+        (f"{RUN} --backfilling holdfast.policies.expansion:Grow", "is another kind of plug-in: expansion"),
+        (f"{RUN} --order holdfast.policies.planning.heuristics:masi", "is another kind of plug-in: planning strategy"),
         ("run t.csv -o out --nodes 4 --mechanism os:system-PAA", "a function of the view and the on-demand job, and"),
         (
             "run t.csv -o out --nodes 4 --mechanism N-os:system",

@@ -1,1 +1,1 @@
-"""Tests of experiments.exports."""
+"""Tests of holdfast.experiments.exports."""

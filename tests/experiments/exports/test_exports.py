@@ -18,27 +18,27 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 
-from experiments.cli import main
-from experiments.exports import EXPORTS, export_result
-from experiments.exports.batsim import COLUMNS
-from experiments.placement.ranges import format_ranges, size
-from experiments.placement.spans import DOWN, HELD, place_nodes
-from policies.mechanism import BASELINE, MECHANISMS
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from simulator import Result, simulate
+from holdfast.experiments.cli import main
+from holdfast.experiments.exports import EXPORTS, export_result
+from holdfast.experiments.exports.batsim import COLUMNS
+from holdfast.experiments.placement.ranges import format_ranges, size
+from holdfast.experiments.placement.spans import DOWN, HELD, place_nodes
+from holdfast.policies.mechanism import BASELINE, MECHANISMS
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.ground.errors import FormatWarning, InputError
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.hybrid.assignment import Assignment, assign
+from holdfast.workloads.logs.swf import read_swf
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.job_table import write_job_table
 from tests.shared_data import trace_file
 from tests.strategies.lives import lively_mixes
 from tests.strategies.mixes import Mix
 from tests.strategies.outages import outages_for
 from tests.support.jobs import malleable, on_demand, resealed, rigid, stochastic
-from workloads.ground.errors import FormatWarning, InputError
-from workloads.ground.units import SECOND, to_ticks
-from workloads.hybrid.assignment import Assignment, assign
-from workloads.logs.swf import read_swf
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import JobType
-from workloads.table.job_table import write_job_table
 
 NAMES = [BASELINE, *(mechanism.name for mechanism in MECHANISMS)]
 ENDS = ("preempt", "expire", "complete", "kill", "cancel")

@@ -1,1 +1,1 @@
-"""Tests of experiments.figures."""
+"""Tests of holdfast.experiments.figures."""

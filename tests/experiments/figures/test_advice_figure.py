@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.figures.planning.advice import plot_advice
+from holdfast.experiments.figures.planning.advice import plot_advice
 from tests.support.figure_texts import text_faults
 
 pytestmark = pytest.mark.pictures("png", "pdf")

@@ -12,14 +12,14 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import holdfast as hf
-from experiments.figures.canvas import COLUMN, PAGE, STYLES, Canvas, new_figure, subfigures, subplots
-from experiments.figures.planning.plans import plot_plan
-from experiments.figures.style import save
-from experiments.planning.plan_inputs import make_distribution
-from simulator import Result
+from holdfast.experiments.figures.canvas import COLUMN, PAGE, STYLES, Canvas, new_figure, subfigures, subplots
+from holdfast.experiments.figures.planning.plans import plot_plan
+from holdfast.experiments.figures.style import save
+from holdfast.experiments.planning.plan_inputs import make_distribution
+from holdfast.simulator import Result
+from holdfast.workloads.ground.errors import InputError
 from tests.support.figure_texts import text_faults
 from tests.support.jobs import rigid
-from workloads.ground.errors import InputError
 
 pytestmark = pytest.mark.pictures("png", "pdf")
 

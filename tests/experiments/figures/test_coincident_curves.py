@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.figures.canvas import Canvas, new_figure, subplots
-from experiments.figures.study.delays import draw_distributions
+from holdfast.experiments.figures.canvas import Canvas, new_figure, subplots
+from holdfast.experiments.figures.study.delays import draw_distributions
 from tests.support.figure_texts import text_faults
 
 pytestmark = pytest.mark.pictures("png", "pdf")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from matplotlib.text import Text
 
-from experiments.figures.canvas import COLUMN, Canvas, new_figure, subplots
-from experiments.figures.study.pareto_front import plot_front
-from experiments.study.experiment import all_experiments, read_tables
+from holdfast.experiments.figures.canvas import COLUMN, Canvas, new_figure, subplots
+from holdfast.experiments.figures.study.pareto_front import plot_front
+from holdfast.experiments.study.experiment import all_experiments, read_tables
 from tests.golden.figure_tables import unpack
 from tests.support.figure_texts import text_faults
 

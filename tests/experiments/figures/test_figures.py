@@ -15,26 +15,26 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle, StepPatch
 
-import experiments.figures
-from experiments.figures.planning.waits import plot_trace
-from experiments.figures.recording.gantt import plot_gantt
-from experiments.figures.study.delays import draw_distributions
-from experiments.figures.study.evaluation import plot_courses
-from experiments.figures.study.machine import plot_accounting, plot_machine
-from experiments.figures.study.mechanisms import METRICS, draw_contrasts, plot_mechanisms
-from experiments.figures.study.workload_inputs import plot_sizes
-from experiments.figures.style import TYPE_COLORS, mechanism_color, mechanism_marker, save
-from experiments.recordings.time_windows import Window
-from experiments.timelines.distributions import distribution_rows
-from experiments.timelines.paired_contrasts import contrast_rows
-from experiments.timelines.steps import bin_averages, choose_bin, choose_unit
-from simulator import Result, simulate
-from simulator.results.catalogue import SUMMARY_COLUMNS
-from simulator.results.metrics import summarize
-from workloads.ground.columns import Metric
-from workloads.ground.errors import InputError
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job import Job, JobType
+import holdfast.experiments.figures
+from holdfast.experiments.figures.planning.waits import plot_trace
+from holdfast.experiments.figures.recording.gantt import plot_gantt
+from holdfast.experiments.figures.study.delays import draw_distributions
+from holdfast.experiments.figures.study.evaluation import plot_courses
+from holdfast.experiments.figures.study.machine import plot_accounting, plot_machine
+from holdfast.experiments.figures.study.mechanisms import METRICS, draw_contrasts, plot_mechanisms
+from holdfast.experiments.figures.study.workload_inputs import plot_sizes
+from holdfast.experiments.figures.style import TYPE_COLORS, mechanism_color, mechanism_marker, save
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.experiments.timelines.distributions import distribution_rows
+from holdfast.experiments.timelines.paired_contrasts import contrast_rows
+from holdfast.experiments.timelines.steps import bin_averages, choose_bin, choose_unit
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.catalogue import SUMMARY_COLUMNS
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.columns import Metric
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.job import Job, JobType
 
 pytestmark = pytest.mark.pictures("png", "pdf")
 
@@ -309,7 +309,7 @@ class _Counted(Artist):
 
 @pytest.mark.system
 def test_matplotlib_is_imported_only_to_draw() -> None:
-    directory = Path(experiments.figures.__file__).parent
+    directory = Path(holdfast.experiments.figures.__file__).parent
     for path in sorted(directory.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         assert "import matplotlib.pyplot" not in source

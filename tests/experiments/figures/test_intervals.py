@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.figures.canvas import new_figure, subplots
-from experiments.figures.study.intervals import draw_dots
-from experiments.statistics import Interval
+from holdfast.experiments.figures.canvas import new_figure, subplots
+from holdfast.experiments.figures.study.intervals import draw_dots
+from holdfast.experiments.statistics import Interval
 
 
 def test_dots_stand_side_by_side_at_their_means_with_intervals() -> None:

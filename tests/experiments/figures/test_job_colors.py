@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.figures.recording.job_colors import ink_on, job_colors
-from simulator import Result, simulate
+from holdfast.experiments.figures.recording.job_colors import ink_on, job_colors
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.ground.errors import UnknownNameError
 from tests.support.jobs import rigid
-from workloads.ground.errors import UnknownNameError
 
 
 def replayed(nodes: int, sizes: list[int], users: list[str]) -> Result:

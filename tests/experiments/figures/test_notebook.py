@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import holdfast as hf
-from experiments.figures.recording.notebook import KINDS
+from holdfast.experiments.figures.recording.notebook import KINDS
 from tests.support.jobs import on_demand, rigid, stochastic
 
 NODES = 8

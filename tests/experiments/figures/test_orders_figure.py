@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.figures.study.orders import plot_orders
-from simulator.results.catalogue import metric
+from holdfast.experiments.figures.study.orders import plot_orders
+from holdfast.simulator.results.catalogue import metric
 
 
 def test_rules_are_compared_within_each_trace() -> None:

@@ -11,25 +11,25 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import StepPatch
 
-from experiments import cli
-from experiments.figures.recording.gantt import plot_gantt
-from experiments.figures.recording.heat import plot_wait_map, wait_cells
-from experiments.figures.recording.node_use import plot_use
-from experiments.figures.recording.on_demand_jobs import plot_on_demand
-from experiments.figures.recording.queue import plot_queue
-from experiments.figures.recording.recording_figures import RECORDING_FIGURES
-from experiments.figures.recording.time_axis import TimeAxis
-from experiments.figures.style import save
-from experiments.gantt.columns import page_columns
-from experiments.recordings.time_windows import Window
-from experiments.timelines.on_demand_calls import calls
-from simulator import simulate
-from simulator.results.recording import Recording
+from holdfast.experiments import cli
+from holdfast.experiments.figures.recording.gantt import plot_gantt
+from holdfast.experiments.figures.recording.heat import plot_wait_map, wait_cells
+from holdfast.experiments.figures.recording.node_use import plot_use
+from holdfast.experiments.figures.recording.on_demand_jobs import plot_on_demand
+from holdfast.experiments.figures.recording.queue import plot_queue
+from holdfast.experiments.figures.recording.recording_figures import RECORDING_FIGURES
+from holdfast.experiments.figures.recording.time_axis import TimeAxis
+from holdfast.experiments.figures.style import save
+from holdfast.experiments.gantt.columns import page_columns
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.experiments.timelines.on_demand_calls import calls
+from holdfast.simulator import simulate
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.outages.outage import Outage, OutageKind
 from tests.support.jobs import malleable, on_demand, rigid
 from tests.support.sketching import sketches
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.outages.outage import Outage, OutageKind
 
 pytestmark = pytest.mark.pictures("png")
 
@@ -118,7 +118,7 @@ def test_the_head_of_a_long_queue_is_averaged() -> None:
     recording = many()
     figure = plot_queue(recording)
     values, edges, _ = steps(figure.axes[3], 0)
-    from experiments.timelines.waiting import heads, stays
+    from holdfast.experiments.timelines.waiting import heads, stays
 
     total = sum(
         ((end - stay.start) ** 2 - (start - stay.start) ** 2) / 2 / SECOND**2 / 3600

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments import cli
-from experiments.figures.planning.advice import plot_advice
-from experiments.forecast.advice import Advice, advise
-from experiments.forecast.completed_runs import PastRun
-from experiments.forecast.forecasts import forecast
-from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState
-from experiments.forecast.requests import LaterWaits, coarse, going_on
-from experiments.forecast.seen_job import SeenJob
-from policies.planning.costs import CostModel
-from simulator.start_times import first_starts, starts_by_walltime
-from workloads.distributions import DiscreteDistribution
-from workloads.ground.errors import InputError
-from workloads.table.job import Job, JobType
+from holdfast.experiments import cli
+from holdfast.experiments.figures.planning.advice import plot_advice
+from holdfast.experiments.forecast.advice import Advice, advise
+from holdfast.experiments.forecast.completed_runs import PastRun
+from holdfast.experiments.forecast.forecasts import forecast
+from holdfast.experiments.forecast.history import History
+from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.forecast.requests import LaterWaits, coarse, going_on
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.policies.planning.costs import CostModel
+from holdfast.simulator.start_times import first_starts, starts_by_walltime
+from holdfast.workloads.distributions import DiscreteDistribution
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job import Job, JobType
 
 NODES = 16
 

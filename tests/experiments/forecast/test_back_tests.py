@@ -14,22 +14,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments import cli
-from experiments.forecast import back_test_cache, correction
-from experiments.forecast.back_test_cache import find_record
-from experiments.forecast.back_tests import BackTesting, run_back_tests
-from experiments.forecast.baselines import PastWaits
-from experiments.forecast.correction import Evidence, fit_correction, from_scale, replay, to_scale
-from experiments.forecast.experts import LEVELS
-from experiments.forecast.forecasts import forecast
-from experiments.forecast.history import read_history
-from experiments.forecast.known_past import known_at
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import state_at
-from experiments.forecast.report import quality_sentence, sentence, table
-from experiments.forecast.track_record import BackTest, TrackRecord, limit_probability
+from holdfast.experiments import cli
+from holdfast.experiments.forecast import back_test_cache, correction
+from holdfast.experiments.forecast.back_test_cache import find_record
+from holdfast.experiments.forecast.back_tests import BackTesting, run_back_tests
+from holdfast.experiments.forecast.baselines import PastWaits
+from holdfast.experiments.forecast.correction import Evidence, fit_correction, from_scale, replay, to_scale
+from holdfast.experiments.forecast.experts import LEVELS
+from holdfast.experiments.forecast.forecasts import forecast
+from holdfast.experiments.forecast.history import read_history
+from holdfast.experiments.forecast.known_past import known_at
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.machine_state import state_at
+from holdfast.experiments.forecast.report import quality_sentence, sentence, table
+from holdfast.experiments.forecast.track_record import BackTest, TrackRecord, limit_probability
+from holdfast.workloads.logs.trace import Trace
 from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
-from workloads.logs.trace import Trace
 
 HOW = BackTesting(count=12, seed=3)
 

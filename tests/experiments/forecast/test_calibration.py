@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.forecast import calibration
-from experiments.forecast.calibration import RULES, QueueRule, calibrate, draw_weeks
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.rule_file import read_rule
+from holdfast.experiments import cli
+from holdfast.experiments.forecast import calibration
+from holdfast.experiments.forecast.calibration import RULES, QueueRule, calibrate, draw_weeks
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.rule_file import read_rule
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job import Job, JobType
 from tests.experiments.forecast.test_forecasts import NODES, scheduled
-from workloads.ground.errors import InputError
-from workloads.logs.trace import Trace
-from workloads.table.job import Job, JobType
 
 DAY = 86_400.0
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import cli
-from experiments.forecast.capacity import fit_machine
-from experiments.forecast.forecasts import forecast
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import state_at, state_of_queue
-from experiments.forecast.seen_job import SeenJob
-from workloads.ground.errors import InputError
-from workloads.logs.squeue import QueueRow
-from workloads.logs.trace import Trace, TraceJob
+from holdfast.experiments import cli
+from holdfast.experiments.forecast.capacity import fit_machine
+from holdfast.experiments.forecast.forecasts import forecast
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.machine_state import state_at, state_of_queue
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.logs.squeue import QueueRow
+from holdfast.workloads.logs.trace import Trace, TraceJob
 
 #: A past job, three running ones on 4 + 4 + 3 of 10 nodes, of which the second is first over its walltime, one that is
 #: larger than the machine, and two that wait.

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from experiments import cli
-from workloads.logs.snapshot import Clock, snapshot_time
+from holdfast.experiments import cli
+from holdfast.workloads.logs.snapshot import Clock, snapshot_time
 
 #: 22 November 2026, 03:00 UTC.
 HOUR = 1795316400

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.forecast.advice import advise
-from experiments.forecast.back_tests import BackTesting, run_back_tests
-from experiments.forecast.baselines import PastWaits
-from experiments.forecast.corrected_waits import move_draws
-from experiments.forecast.experts import LEVELS
-from experiments.forecast.forecasts import forecast
-from experiments.forecast.history import read_history
-from experiments.forecast.known_past import known_at
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import state_at
-from experiments.forecast.report import advice_document, advice_sentence, advice_table
-from experiments.forecast.track_record import TrackRecord
+from holdfast.experiments.forecast.advice import advise
+from holdfast.experiments.forecast.back_tests import BackTesting, run_back_tests
+from holdfast.experiments.forecast.baselines import PastWaits
+from holdfast.experiments.forecast.corrected_waits import move_draws
+from holdfast.experiments.forecast.experts import LEVELS
+from holdfast.experiments.forecast.forecasts import forecast
+from holdfast.experiments.forecast.history import read_history
+from holdfast.experiments.forecast.known_past import known_at
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.machine_state import state_at
+from holdfast.experiments.forecast.report import advice_document, advice_sentence, advice_table
+from holdfast.experiments.forecast.track_record import TrackRecord
 from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.forecast.history import read_history
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import state_at, state_of_queue
-from workloads.logs.squeue import QueueRow
-from workloads.logs.trace import Trace, TraceJob
+from holdfast.experiments.forecast.history import read_history
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.machine_state import state_at, state_of_queue
+from holdfast.workloads.logs.squeue import QueueRow
+from holdfast.workloads.logs.trace import Trace, TraceJob
 
 JOBS = (
     TraceJob(1, 0.0, 4, 100.0, 100.0, wait=0.0),

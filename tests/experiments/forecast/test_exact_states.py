@@ -8,30 +8,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.forecast.advice import advise
-from experiments.forecast.forecasts import forecast
-from experiments.forecast.history import read_history
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import MachineState, state_at
-from experiments.forecast.prior_usage import prior_state
-from experiments.forecast.sources import read_log, result_trace
-from experiments.recordings.archive import read_recording
-from experiments.stories.reader.playback import Playback
-from policies.backfilling import BACKFILLING
-from policies.order import ORDERS
-from policies.orders.learned_score import FEATURES
-from policies.score_network import ScoringNetwork
-from simulator import Result, simulate
-from simulator.machine.prior_state import PriorState
-from simulator.start_times import first_starts
-from workloads.ground.units import to_seconds
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.node_names import nodes_in
-from workloads.logs.starting_state import starting_state
-from workloads.logs.trace import Trace
-from workloads.table.job import Job, JobType
-from workloads.table.job_table import write_job_table
+from holdfast.experiments import cli
+from holdfast.experiments.forecast.advice import advise
+from holdfast.experiments.forecast.forecasts import forecast
+from holdfast.experiments.forecast.history import read_history
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.machine_state import MachineState, state_at
+from holdfast.experiments.forecast.prior_usage import prior_state
+from holdfast.experiments.forecast.sources import read_log, result_trace
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.stories.reader.playback import Playback
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.order import ORDERS
+from holdfast.policies.orders.learned_score import FEATURES
+from holdfast.policies.score_network import ScoringNetwork
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.machine.prior_state import PriorState
+from holdfast.simulator.start_times import first_starts
+from holdfast.workloads.ground.units import to_seconds
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.node_names import nodes_in
+from holdfast.workloads.logs.starting_state import starting_state
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.job_table import write_job_table
 
 NODES = 24
 #: Seconds since 1970 of time 0 in logs that are written.

@@ -15,27 +15,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments import cli
-from experiments.forecast import forecasts, sampled_workloads
-from experiments.forecast.completed_runs import PastRun
-from experiments.forecast.forecasts import Forecast, forecast
-from experiments.forecast.history import History, read_history
-from experiments.forecast.machine_state import MachineState, state_at
-from experiments.forecast.report import document, sentence, table
-from experiments.forecast.sampled_workloads import Drawing, Future
-from experiments.forecast.seen_job import SeenJob
-from experiments.forecast.sources import result_trace
-from policies.backfilling import BACKFILLING
-from policies.order import ORDERS
-from simulator import simulate
-from simulator.options import Options
+from holdfast.experiments import cli
+from holdfast.experiments.forecast import forecasts, sampled_workloads
+from holdfast.experiments.forecast.completed_runs import PastRun
+from holdfast.experiments.forecast.forecasts import Forecast, forecast
+from holdfast.experiments.forecast.history import History, read_history
+from holdfast.experiments.forecast.machine_state import MachineState, state_at
+from holdfast.experiments.forecast.report import document, sentence, table
+from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast.sources import result_trace
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.order import ORDERS
+from holdfast.simulator import simulate
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import Job, JobType
 from tests.shared_data import shared_file
-from workloads.ground.errors import InputError
-from workloads.ground.streams import stream
-from workloads.logs.trace import Trace, TraceJob
-from workloads.outages.failures import FailureRate
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job, JobType
 
 NODES = 16
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments import cli
-from experiments.forecast.history import read_history
-from experiments.forecast.known_past import known_at, past_digest, started_at
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import MachineState, state_at
-from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.one_pool import caveats
-from workloads.logs.trace import Trace, TraceJob, TraceJobs, Withdrawn
+from holdfast.experiments import cli
+from holdfast.experiments.forecast.history import read_history
+from holdfast.experiments.forecast.known_past import known_at, past_digest, started_at
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.machine_state import MachineState, state_at
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.one_pool import caveats
+from holdfast.workloads.logs.trace import Trace, TraceJob, TraceJobs, Withdrawn
 
 NODES = 40
 SACCT = "JobIDRaw|User|Account|Partition|State|Submit|Start|End|TimelimitRaw|NNodes|NodeList\n"

@@ -10,17 +10,17 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from experiments.forecast import baselines
-from experiments.forecast.baselines import PastWaits, queues
-from experiments.forecast.completed_runs import PastRun, Runs
-from experiments.forecast.history import History, read_history
-from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import state_at
-from experiments.forecast.runtime_correlation import INDEPENDENT, RuntimeCorrelation, estimate_correlation
-from experiments.forecast.sampled_workloads import Drawing, Future
-from experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast import baselines
+from holdfast.experiments.forecast.baselines import PastWaits, queues
+from holdfast.experiments.forecast.completed_runs import PastRun, Runs
+from holdfast.experiments.forecast.history import History, read_history
+from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.machine_state import state_at
+from holdfast.experiments.forecast.runtime_correlation import INDEPENDENT, RuntimeCorrelation, estimate_correlation
+from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
+from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.workloads.logs.trace import Trace, TraceJob
 from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
-from workloads.logs.trace import Trace, TraceJob
 
 WEEK = 7 * 86_400.0
 

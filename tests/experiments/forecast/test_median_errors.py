@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.forecast.correction import Evidence, replay, to_scale
-from experiments.forecast.experts import EXPERTS, LEVELS
-from experiments.forecast.median_errors import MedianErrors, join_medians
-from experiments.forecast.track_record import BackTest, correct_past
+from holdfast.experiments.forecast.correction import Evidence, replay, to_scale
+from holdfast.experiments.forecast.experts import EXPERTS, LEVELS
+from holdfast.experiments.forecast.median_errors import MedianErrors, join_medians
+from holdfast.experiments.forecast.track_record import BackTest, correct_past
 
 #: Corrected quantiles, and medians of three experts.
 QUANTILES = np.array([1.0, 2.0, 3.0, 6.0, 8.0])

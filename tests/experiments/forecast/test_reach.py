@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.forecast import sampled_workloads
-from experiments.forecast.completed_runs import PastRun
-from experiments.forecast.forecasts import forecast
-from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState
-from experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast import sampled_workloads
+from holdfast.experiments.forecast.completed_runs import PastRun
+from holdfast.experiments.forecast.forecasts import forecast
+from holdfast.experiments.forecast.history import History
+from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.forecast.seen_job import SeenJob
 
 HOUR, WEEK = 3600.0, 7 * 86_400.0
 #: A week ago, at these hours after the same hour, jobs of these walltimes were submitted.

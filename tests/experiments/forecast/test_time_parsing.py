@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from experiments.forecast.time_parsing import format_moment, parse_moment
-from workloads.ground.errors import InputError, ParameterError
-from workloads.logs.trace import Trace, TraceJob
+from holdfast.experiments.forecast.time_parsing import format_moment, parse_moment
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.logs.trace import Trace, TraceJob
 
 JOBS = (TraceJob(1, 3600.0, 4, 60.0, 60.0), TraceJob(2, 9000.0, 4, 60.0, 60.0))
 #: Its clock stands at 0 on 1 March 2022, and its first submit is an hour later.

@@ -1,1 +1,1 @@
-"""Tests of experiments.gantt."""
+"""Tests of holdfast.experiments.gantt."""

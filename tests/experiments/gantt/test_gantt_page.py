@@ -14,21 +14,21 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from experiments import cli
-from experiments.gantt.columns import KINDS, page_columns
-from experiments.gantt.page import write_gantt
-from experiments.placement.rectangles import cut_rectangles
-from experiments.placement.spans import HELD, Span, place_nodes
-from experiments.recordings.time_windows import Window
-from experiments.stories.story import explain
-from policies.mechanism import BASELINE, MECHANISMS
-from simulator import simulate
-from simulator.results.recording import Recording
+from holdfast.experiments import cli
+from holdfast.experiments.gantt.columns import KINDS, page_columns
+from holdfast.experiments.gantt.page import write_gantt
+from holdfast.experiments.placement.rectangles import cut_rectangles
+from holdfast.experiments.placement.spans import HELD, Span, place_nodes
+from holdfast.experiments.recordings.time_windows import Window
+from holdfast.experiments.stories.story import explain
+from holdfast.policies.mechanism import BASELINE, MECHANISMS
+from holdfast.simulator import simulate
+from holdfast.simulator.results.recording import Recording
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.outages.outage import Outage, OutageKind
 from tests.strategies.tables import Table, job_tables
 from tests.support.browser import Browser
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.errors import InputError
-from workloads.outages.outage import Outage, OutageKind
 
 EVIL = "</script><script>window.broken=1</script><!--"
 MORE = "<img src=x onerror=window.broken=1>&amp;\u2028'\""

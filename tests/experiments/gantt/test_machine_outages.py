@@ -8,13 +8,13 @@ from random import Random
 import pytest
 
 import holdfast as hf
-from experiments.gantt.machine_rows import MachineRows
-from experiments.placement.spans import DOWN, HELD, RUN
-from experiments.recordings.allocations import result_allocations
-from experiments.timelines.phases import use_of_time
+from holdfast.experiments.gantt.machine_rows import MachineRows
+from holdfast.experiments.placement.spans import DOWN, HELD, RUN
+from holdfast.experiments.recordings.allocations import result_allocations
+from holdfast.experiments.timelines.phases import use_of_time
+from holdfast.workloads.machines.fitted_requests import NodeTable, needs_of_jobs
 from tests.strategies.machines import random_jobs, random_machine, random_outages
 from tests.support.jobs import rigid
-from workloads.machines.fitted_requests import NodeTable, needs_of_jobs
 
 
 @pytest.mark.parametrize("seed", range(3, 13))

@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policies.learned_arrival import CONSEQUENCES
-from policies.planning.plan_book import Planner
-from policies.score_network import ScoringNetwork
-from simulator import Result, simulate
-from simulator.results.metrics import summarize
+from holdfast.policies.learned_arrival import CONSEQUENCES
+from holdfast.policies.planning.plan_book import Planner
+from holdfast.policies.score_network import ScoringNetwork
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job import Job, JobType
 from tests.strategies import random_job_table
-from workloads.ground.errors import InputError
-from workloads.table.job import Job, JobType
 
 pytest.importorskip("gymnasium", reason="environments need the package gymnasium")
 
-from experiments.learning.arrival_choice import ArrivalChoice
-from experiments.learning.environment import Environment
-from experiments.learning.job_choice import JobChoice
-from experiments.learning.plan_choice import COLUMNS, PlanChoice
-from experiments.learning.training import train
+from holdfast.experiments.learning.arrival_choice import ArrivalChoice
+from holdfast.experiments.learning.environment import Environment
+from holdfast.experiments.learning.job_choice import JobChoice
+from holdfast.experiments.learning.plan_choice import COLUMNS, PlanChoice
+from holdfast.experiments.learning.training import train
 
 NODES = 12
 ANSWERS = ("PAA", "SPAA", "WAIT")

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policies.order import ORDERS
-from policies.orders.learned_score import FEATURES, job_features
-from policies.score_network import ScoringNetwork
-from simulator import simulate
-from simulator.results.metrics import summarize
-from simulator.stepping.jobs import SteppedSimulation
+from holdfast.policies.order import ORDERS
+from holdfast.policies.orders.learned_score import FEATURES, job_features
+from holdfast.policies.score_network import ScoringNetwork
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.stepping.jobs import SteppedSimulation
+from holdfast.workloads.ground.errors import InputError
 from tests.simulator.test_stepping import NODES, crowd
-from workloads.ground.errors import InputError
 
 pytest.importorskip("gymnasium", reason="environments need the package gymnasium")
 
-from experiments.learning.job_choice import COLUMNS, JobChoice
-from experiments.learning.training import compare_orders, train
+from holdfast.experiments.learning.job_choice import COLUMNS, JobChoice
+from holdfast.experiments.learning.training import compare_orders, train
 
 
 def shortest_first() -> ScoringNetwork:

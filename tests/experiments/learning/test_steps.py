@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.planning.plan_book import Planner
-from simulator import Result
-from simulator.machine.system import System
+from holdfast.policies.planning.plan_book import Planner
+from holdfast.simulator import Result
+from holdfast.simulator.machine.system import System
 from tests.experiments.learning.test_choices import hybrid, stochastic
 from tests.search.cases import Case
 from tests.search.checker import broken_laws
@@ -19,10 +19,10 @@ from tests.simulator.test_stepping import NODES, crowd
 
 pytest.importorskip("gymnasium", reason="environments need the package gymnasium")
 
-from experiments.learning.arrival_choice import ArrivalChoice
-from experiments.learning.environment import Environment
-from experiments.learning.job_choice import JobChoice
-from experiments.learning.plan_choice import PlanChoice
+from holdfast.experiments.learning.arrival_choice import ArrivalChoice
+from holdfast.experiments.learning.environment import Environment
+from holdfast.experiments.learning.job_choice import JobChoice
+from holdfast.experiments.learning.plan_choice import PlanChoice
 
 
 def made(kind: str) -> tuple[Environment[Any], str]:

@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("gymnasium", reason="environments need the package gymnasium")
 
-from experiments.learning.environment import Environment
-from experiments.learning.job_choice import JobChoice
-from experiments.learning.training import train
-from experiments.learning.vector import vector
+from holdfast.experiments.learning.environment import Environment
+from holdfast.experiments.learning.job_choice import JobChoice
+from holdfast.experiments.learning.training import train
+from holdfast.experiments.learning.vector import vector
+from holdfast.workloads.ground.errors import InputError
 from tests.experiments.learning.test_choices import arrivals, plans
 from tests.simulator.test_stepping import NODES, crowd
-from workloads.ground.errors import InputError
 
 
 def jobs(**how: Any) -> JobChoice:

@@ -1,1 +1,1 @@
-"""Tests of experiments.output."""
+"""Tests of holdfast.experiments.output."""

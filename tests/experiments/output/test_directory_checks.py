@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.figures.recording.recording_figures import RECORDING_FIGURES, existing_pictures, figure_path
-from experiments.output.directory_checks import check_fresh, check_kind
-from experiments.output.manifest import arriving, is_manifest, seal
+from holdfast.experiments import cli
+from holdfast.experiments.figures.recording.recording_figures import RECORDING_FIGURES, existing_pictures, figure_path
+from holdfast.experiments.output.directory_checks import check_fresh, check_kind
+from holdfast.experiments.output.manifest import arriving, is_manifest, seal
+from holdfast.workloads.ground.errors import InputError
 from tests.places import GOLDEN
-from workloads.ground.errors import InputError
 
 
 def sealed(directory: Path, manifest: str) -> Path:

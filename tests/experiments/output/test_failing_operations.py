@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
+from holdfast.experiments import cli
+from holdfast.workloads.table.job_table import write_job_table
 from tests.support.failing import KINDS, Operations
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.table.job_table import write_job_table
 
 pytestmark = pytest.mark.pictures("png", "pdf")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.output.filenames import check_distinct, file_part, table_name
-from experiments.recordings.replay import parse_mechanisms
-from policies.mechanism import MECHANISMS
-from workloads.ground.errors import InputError
+from holdfast.experiments.output.filenames import check_distinct, file_part, table_name
+from holdfast.experiments.recordings.replay import parse_mechanisms
+from holdfast.policies.mechanism import MECHANISMS
+from holdfast.workloads.ground.errors import InputError
 
 
 def test_built_in_names_stay_as_they_are() -> None:

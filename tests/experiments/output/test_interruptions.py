@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.output.atomic_replace import handover, settle_all
-from experiments.output.locks import LOCK, writing
-from experiments.output.manifest import arriving, open_result, seal
-from experiments.output.signals import Interrupted, hold_interruptions, listening
+from holdfast.experiments import cli
+from holdfast.experiments.output.atomic_replace import handover, settle_all
+from holdfast.experiments.output.locks import LOCK, writing
+from holdfast.experiments.output.manifest import arriving, open_result, seal
+from holdfast.experiments.output.signals import Interrupted, hold_interruptions, listening
+from holdfast.workloads.ground.errors import InputError
 from tests.kills import COMMANDS, kills
 from tests.places import ROOT
 from tests.support.processes import until
-from workloads.ground.errors import InputError
 
 #: Where the tests run in the background of a shell, SIGINT is ignored, and what they start inherits that.
 START = """import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from experiments.cli import main
+from holdfast.experiments.cli import main
 if __name__ == "__main__":
     sys.exit(main())"""
 
@@ -90,7 +90,7 @@ def test_an_end_between_any_two_steps_leaves_the_old_or_the_new(
 
 
 def test_a_second_writer_is_refused_and_a_lock_of_the_dead_is_none(tmp_path: Path) -> None:
-    code = "import signal; from pathlib import Path; from experiments.output.locks import writing\n"
+    code = "import signal; from pathlib import Path; from holdfast.experiments.output.locks import writing\n"
     code += f"with writing(Path({str(tmp_path)!r})): print('in', flush=True); signal.pause()"
     other = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)
     assert other.stdout is not None
@@ -165,7 +165,7 @@ def test_a_signal_is_one_sentence(end: str, tmp_path: Path) -> None:
 def test_what_an_interrupted_run_has_simulated_is_kept_unless_there_is_an_older_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from experiments.recordings import replay
+    from holdfast.experiments.recordings import replay
 
     simulate, calls = replay.simulate, iter(range(10))
 

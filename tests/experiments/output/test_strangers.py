@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.output.manifest import open_result
-from experiments.recordings.archive import read_recording
-from experiments.study.experiment import is_measured, read_tables
-from experiments.sweeps import make_sweep, run_sweep
+from holdfast.experiments import cli
+from holdfast.experiments.output.manifest import open_result
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.study.experiment import is_measured, read_tables
+from holdfast.experiments.sweeps import make_sweep, run_sweep
+from holdfast.workloads.ground.errors import InputError, OutputError
 from tests.support.jobs import resealed
-from workloads.ground.errors import InputError, OutputError
 
 TABLE = (
     "job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,2,600,900\n2,rigid,10,2,600,900\n3,rigid,20,1,60,90\n"
@@ -149,7 +149,7 @@ def test_a_manifest_names_plain_files_of_its_directory(place: Path, capsys: pyte
         assert f"run{os.sep}types.csv: is a link or no file" in refused()
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
         path.write_bytes(kept)
-    from experiments.output.manifest import seal
+    from holdfast.experiments.output.manifest import seal
 
     for name in ("../victim/data.csv", str(victim), "a/b.csv", "", "..", "a\0b"):
         told = json.loads((place / "run" / "run.json").read_text())

@@ -1,1 +1,1 @@
-"""Tests of experiments.papers."""
+"""Tests of holdfast.experiments.papers."""

@@ -9,24 +9,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.papers.checkpoint import batch_readings as batches
-from experiments.papers.checkpoint.batch import draw_instance, find_distribution, plan_for, run_batch
-from experiments.papers.checkpoint.batch_operation import (
+from holdfast.experiments import cli
+from holdfast.experiments.papers.checkpoint import batch_readings as batches
+from holdfast.experiments.papers.checkpoint.batch import draw_instance, find_distribution, plan_for, run_batch
+from holdfast.experiments.papers.checkpoint.batch_operation import (
     STRETCHES,
     UTILIZATIONS,
     BatchMeasure,
     BatchOperation,
     replay_batch,
 )
-from experiments.papers.checkpoint.batch_operation import operations as batch_operations
-from experiments.papers.incomplete.changes import nearest
-from experiments.papers.incomplete.submissions import Week, draw_week, make_plans, run_week
-from experiments.papers.incomplete.week_operation import WeekMeasure, WeekOperation, measures, operations, replay_week
-from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
-from experiments.study.verdicts import Outcome
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
+from holdfast.experiments.papers.checkpoint.batch_operation import operations as batch_operations
+from holdfast.experiments.papers.incomplete.changes import nearest
+from holdfast.experiments.papers.incomplete.submissions import Week, draw_week, make_plans, run_week
+from holdfast.experiments.papers.incomplete.week_operation import (
+    WeekMeasure,
+    WeekOperation,
+    measures,
+    operations,
+    replay_week,
+)
+from holdfast.experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
 from tests.reference.queue import queued, spent
 
 FEW = ("norm", "gamma")

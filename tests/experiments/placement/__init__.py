@@ -1,1 +1,1 @@
-"""Tests of experiments.placement."""
+"""Tests of holdfast.experiments.placement."""

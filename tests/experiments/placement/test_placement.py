@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from experiments.placement.holdings import Holdings
-from experiments.placement.ranges import (
+from holdfast.experiments.placement.holdings import Holdings
+from holdfast.experiments.placement.ranges import (
     Ranges,
     best_fit,
     common,
@@ -22,19 +22,19 @@ from experiments.placement.ranges import (
     union,
     without,
 )
-from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
-from policies.mechanism import BASELINE, MECHANISMS
-from simulator import Result, simulate
-from simulator.results.records import JobRecord
+from holdfast.experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
+from holdfast.policies.mechanism import BASELINE, MECHANISMS
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.records import JobRecord
+from holdfast.workloads.ground.errors import InputError, InvariantError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import JobType
 from tests.strategies.lives import lively_mixes
 from tests.strategies.mixes import Mix
 from tests.strategies.outages import outages_for
 from tests.strategies.tables import HYBRID, Table, job_tables
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.errors import InputError, InvariantError
-from workloads.ground.units import SECOND
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import JobType
 
 NAMES = [BASELINE, *(mechanism.name for mechanism in MECHANISMS)]
 SETS = st.sets(st.integers(0, 30))

@@ -1,1 +1,1 @@
-"""Tests of experiments.planning."""
+"""Tests of holdfast.experiments.planning."""

@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.planning.closed_loop import COLUMNS, Round, close_loop, wait_samples
-from experiments.planning.cost_file import read_costs
-from experiments.tables import read_csv
-from policies.planning.plan_book import Planner
-from policies.planning.waits.fitting import fit_waits
-from simulator import simulate
+from holdfast.experiments import cli
+from holdfast.experiments.planning.closed_loop import COLUMNS, Round, close_loop, wait_samples
+from holdfast.experiments.planning.cost_file import read_costs
+from holdfast.experiments.tables import read_csv
+from holdfast.policies.planning.plan_book import Planner
+from holdfast.policies.planning.waits.fitting import fit_waits
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.support.jobs import on_demand, rigid, stochastic
-from workloads.ground.errors import InputError
-from workloads.hybrid.assignment import assign
-from workloads.table.job import Job, JobType
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_waits_are_those_of_requests() -> None:
 
 
 def _plan(*milestones: float) -> object:
-    from policies.planning.plan import ReservationPlan
+    from holdfast.policies.planning.plan import ReservationPlan
 
     return ReservationPlan(list(milestones), False)
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from experiments.planning.cost_file import read_costs
-from experiments.planning.plan_inputs import read_plans
+from holdfast.experiments.planning.cost_file import read_costs
+from holdfast.experiments.planning.plan_inputs import read_plans
+from holdfast.workloads.ground.errors import InputError
 from tests.fuzz import seeds
-from workloads.ground.errors import InputError
 
 READERS: dict[str, Callable[[Path], Any]] = {"plan": lambda path: read_plans({"p": path}, "run"), "costs": read_costs}
 

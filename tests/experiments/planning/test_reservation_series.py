@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.planning.reservation_series import RELEASES, REQUEUES, Reservation, replay_series, series
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.plan_progress import Schedule
-from simulator.results.metrics import summarize
-from simulator.simulation import simulate
+from holdfast.experiments.planning.reservation_series import RELEASES, REQUEUES, Reservation, replay_series, series
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan_progress import Schedule
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.table.job import Job, JobType
 from tests.reference.queue import queued, spent
-from workloads.ground.errors import ParameterError
-from workloads.table.job import Job, JobType
 
 
 def _plan(checkpointed: bool = False) -> ReservationPlan:

@@ -1,1 +1,1 @@
-"""Tests of experiments.recordings."""
+"""Tests of holdfast.experiments.recordings."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments.recordings.answer_sentences import best_run_sentence, gains_sentence
+from holdfast.experiments.recordings.answer_sentences import best_run_sentence, gains_sentence
 
 
 def row(group: str = "all jobs", verdict: str = "gains", difference: float = -1.0, **others: Any) -> dict[str, Any]:

@@ -9,25 +9,25 @@ from typing import Any
 
 import pytest
 
-from experiments.cli import main
-from experiments.recordings.archive import _within_calendar, read_recording
-from experiments.recordings.run_file import open_run
-from experiments.tables import write_csv
-from policies.planning.plan_book import Planner
-from simulator import Result, simulate
-from simulator.results.recording import has_down_nodes, job_reservations, requested_walltime, require_events
-from simulator.results.records import JobRecord, Records
-from simulator.results.reservations import stochastic_rows
-from simulator.results.schema import JOBS as JOBS_TABLE
+from holdfast.experiments.cli import main
+from holdfast.experiments.recordings.archive import _within_calendar, read_recording
+from holdfast.experiments.recordings.run_file import open_run
+from holdfast.experiments.tables import write_csv
+from holdfast.policies.planning.plan_book import Planner
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.recording import has_down_nodes, job_reservations, requested_walltime, require_events
+from holdfast.simulator.results.records import JobRecord, Records
+from holdfast.simulator.results.reservations import stochastic_rows
+from holdfast.simulator.results.schema import JOBS as JOBS_TABLE
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.outages.file import write_outages
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.job_table import read_job_table, write_job_table
 from tests.support.jobs import malleable, on_demand, resealed, rigid, stochastic
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.logs.swf import write_swf
-from workloads.logs.trace import Trace, TraceJob
-from workloads.outages.file import write_outages
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job, JobType
-from workloads.table.job_table import read_job_table, write_job_table
 
 JOBS = [
     rigid(1, 1000.5, 6, 7200, 9000, setup=300, interval=1500, cost=60),

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from experiments.cli import main
-from experiments.recordings.gain_rows import gain_rows
-from experiments.recordings.job_groups import group_names
-from experiments.recordings.paired_comparison import Gains, gains
-from experiments.statistics import clustered_interval, interval
-from experiments.tables import read_csv
+from holdfast.experiments.cli import main
+from holdfast.experiments.recordings.gain_rows import gain_rows
+from holdfast.experiments.recordings.job_groups import group_names
+from holdfast.experiments.recordings.paired_comparison import Gains, gains
+from holdfast.experiments.statistics import clustered_interval, interval
+from holdfast.experiments.tables import read_csv
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.job_table import write_job_table
 from tests.support.jobs import rigid
-from workloads.ground.errors import InputError, ParameterError
-from workloads.table.job import Job
-from workloads.table.job_table import write_job_table
 
 DAY = 86_400
 #: Every day for 30 days: a wide job keeps the machine for an hour, then a long and a short job wait; the short one was

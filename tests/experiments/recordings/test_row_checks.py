@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from experiments import cli
-from experiments.recordings.row_checks import sound_decisions, sound_entries, sound_records, sound_samples
-from simulator import simulate
-from simulator.machine.decisions import Decision
-from simulator.results.records import JobRecord, Records, whole_column
+from holdfast.experiments import cli
+from holdfast.experiments.recordings.row_checks import sound_decisions, sound_entries, sound_records, sound_samples
+from holdfast.simulator import simulate
+from holdfast.simulator.machine.decisions import Decision
+from holdfast.simulator.results.records import JobRecord, Records, whole_column
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.table.job_table import write_job_table
 from tests.search.cases import seeded_case
 from tests.support.jobs import resealed, rigid
-from workloads.ground.errors import InputError, TraceError
-from workloads.table.job_table import write_job_table
 
 PATH = Path("events.csv")
 

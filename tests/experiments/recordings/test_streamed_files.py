@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments.cli import main
+from holdfast.experiments.cli import main
 from tests.experiments.recordings.test_streamed_replay import swf
 from tests.places import ROOT
 

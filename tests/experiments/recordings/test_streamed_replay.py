@@ -18,22 +18,22 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from experiments.cli import main
-from experiments.recordings.streamed_jobs import ENDED, EndedJobs
-from experiments.recordings.streamed_replay import stream_log
-from experiments.recordings.table_files import write_rows
-from simulator import simulate
-from simulator.results.measured_simulation import MeasuredWindow
-from simulator.results.metrics import summarize, summarize_types
-from simulator.results.schema import JOBS
-from simulator.streaming import stream
+from holdfast.experiments.cli import main
+from holdfast.experiments.recordings.streamed_jobs import ENDED, EndedJobs
+from holdfast.experiments.recordings.streamed_replay import stream_log
+from holdfast.experiments.recordings.table_files import write_rows
+from holdfast.simulator import simulate
+from holdfast.simulator.results.measured_simulation import MeasuredWindow
+from holdfast.simulator.results.metrics import summarize, summarize_types
+from holdfast.simulator.results.schema import JOBS
+from holdfast.simulator.streaming import stream
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.filters import Choice
+from holdfast.workloads.logs.swf import read_long_swf, read_swf
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.support.processes import until
-from workloads.ground.errors import InputError
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.filters import Choice
-from workloads.logs.swf import read_long_swf, read_swf
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 #: Columns that are measured by the clock.
 _CLOCK = ("decision_ms_p99", "decision_ms_max", "engine_seconds")
@@ -262,7 +262,7 @@ def test_lines_are_those_of_the_table_whatever_the_times() -> None:
 def test_a_killed_command_goes_on_where_it_was(tmp_path: Path) -> None:
     log, out = tmp_path / "log.swf", tmp_path / "out"
     hf.write_swf(generate(ThetaYear(jobs=150_000), 1), log)
-    code = "import sys; from experiments.cli import main; sys.exit(main())"
+    code = "import sys; from holdfast.experiments.cli import main; sys.exit(main())"
     words = [sys.executable, "-c", code, "run", str(log), "-o", str(out), "--stream", "--engine", "simpy"]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

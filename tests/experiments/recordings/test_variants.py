@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
-from experiments.cli import main
-from experiments.planning.wait_pairs import pairs_of_results
-from experiments.recordings.archive import read_recording
-from experiments.tables import read_csv
-from simulator import simulate
+from holdfast.experiments.cli import main
+from holdfast.experiments.planning.wait_pairs import pairs_of_results
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.tables import read_csv
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job_table import write_job_table
 from tests.support.jobs import on_demand, rigid
-from workloads.ground.errors import InputError
-from workloads.table.job_table import write_job_table
 
 JOBS = [
     rigid(1, 0, 6, 3600, 4000),

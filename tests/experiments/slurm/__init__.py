@@ -1,1 +1,1 @@
-"""Tests of experiments.slurm."""
+"""Tests of holdfast.experiments.slurm."""

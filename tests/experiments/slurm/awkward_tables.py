@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.slurm.lab import Lab
-from experiments.slurm.live_replay import LabSlurm, patiently
+from holdfast.experiments.slurm.lab import Lab
+from holdfast.experiments.slurm.live_replay import LabSlurm, patiently
 
 __all__ = ["LIMITS", "AwkwardJob", "random_awkward_table", "submit_awkward_table"]
 

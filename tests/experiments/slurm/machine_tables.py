@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.slurm.lab import Lab, open_lab
-from experiments.slurm.live_replay import LabSlurm, patiently
-from experiments.slurm.submitted_jobs import Submit
-from experiments.tables import write_csv
+from holdfast.experiments.slurm.lab import Lab, open_lab
+from holdfast.experiments.slurm.live_replay import LabSlurm, patiently
+from holdfast.experiments.slurm.submitted_jobs import Submit
+from holdfast.experiments.tables import write_csv
 
 __all__ = ["COLUMNS", "SharedJob", "random_shared_table", "submit_shared_table"]
 

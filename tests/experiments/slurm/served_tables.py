@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from holdfast.workloads.table.job import Job, JobType
 from tests.strategies.tables import Table
-from workloads.table.job import Job, JobType
 
 __all__ = ["random_served_table"]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.agreement import agreement, best_rule
-from experiments.slurm.decision_points import decisions
-from experiments.slurm.recorded_replay import ACTUAL, Replay, ReplayedJob, read_replay
-from policies.backfilling import BACKFILLING
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.agreement import agreement, best_rule
+from holdfast.experiments.slurm.decision_points import decisions
+from holdfast.experiments.slurm.recorded_replay import ACTUAL, Replay, ReplayedJob, read_replay
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.workloads.ground.errors import InputError
 from tests.shared_data import shared_file
-from workloads.ground.errors import InputError
 
 
 def job(number: int, submit: float, start: float, end: float, nodes: int, walltime: float) -> ReplayedJob:

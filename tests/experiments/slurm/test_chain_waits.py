@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.planning.wait_pairs import pairs_of_results, pairs_of_trace
-from experiments.recordings.archive import read_recording
-from experiments.slurm.agreement import agreement, replay_summary
-from experiments.slurm.recorded_replay import Replay, read_replay, write_actual
-from simulator import simulate
+from holdfast.experiments import cli
+from holdfast.experiments.planning.wait_pairs import pairs_of_results, pairs_of_trace
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.slurm.agreement import agreement, replay_summary
+from holdfast.experiments.slurm.recorded_replay import Replay, read_replay, write_actual
+from holdfast.simulator import simulate
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.sacct import read_sacct
+from holdfast.workloads.logs.trace import Trace
 from tests.shared_data import shared_file
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.readers import read_trace
-from workloads.logs.sacct import read_sacct
-from workloads.logs.trace import Trace
 
 NAMES = "JobIDRaw|User|State|ExitCode|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes"
 #: Reservations of each of four chains [min].

@@ -8,21 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.slurm import actuator, control_loop, live_replay
-from experiments.slurm.actuator import Actuator
-from experiments.slurm.control_loop import serve
-from experiments.slurm.numbered_nodes import node_list, node_numbers
-from experiments.slurm.outcome_comparison import concurrence, concurrence_summary, concurrence_table
-from policies.mechanism import parse_mechanism
-from simulator.machine.event_log import Entry
-from simulator.options import Options
-from simulator.simulation import simulate
+from holdfast.experiments import cli
+from holdfast.experiments.slurm import actuator, control_loop, live_replay
+from holdfast.experiments.slurm.actuator import Actuator
+from holdfast.experiments.slurm.control_loop import serve
+from holdfast.experiments.slurm.numbered_nodes import node_list, node_numbers
+from holdfast.experiments.slurm.outcome_comparison import concurrence, concurrence_summary, concurrence_table
+from holdfast.policies.mechanism import parse_mechanism
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.options import Options
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.job_table import read_job_table
 from tests.experiments.slurm.served_tables import random_served_table
 from tests.support.fake_slurm import FakeJob, FakeSlurm
-from workloads.ground.errors import InputError
-from workloads.table.job import Job, JobType
-from workloads.table.job_table import read_job_table
 
 MECHANISMS = [f"{notice}-{arrival}" for notice in ("N", "CUA", "CUP") for arrival in ("PAA", "SPAA")]
 TABLE = Path(__file__).parents[3] / "docs" / "examples" / "slurm" / "urgent.csv"

@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from experiments import cli
-from experiments.slurm import live_twin
-from experiments.slurm.live_state import Drift, LiveState
-from experiments.slurm.live_twin import LiveTwin, TwinOptions
-from experiments.slurm.submitted_jobs import generate_workload
-from policies.order import ORDERS
-from simulator.simulation import simulate
-from workloads.ground.errors import InputError
-from workloads.ground.units import to_seconds
-from workloads.logs.squeue import QueueRow
-from workloads.logs.trace import Trace
-from workloads.table.job import Job, JobType
+from holdfast.experiments import cli
+from holdfast.experiments.slurm import live_twin
+from holdfast.experiments.slurm.live_state import Drift, LiveState
+from holdfast.experiments.slurm.live_twin import LiveTwin, TwinOptions
+from holdfast.experiments.slurm.submitted_jobs import generate_workload
+from holdfast.policies.order import ORDERS
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import to_seconds
+from holdfast.workloads.logs.squeue import QueueRow
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.table.job import Job, JobType
 
 BEGIN = 1_700_000_000
 #: What squeue and sinfo of a lab printed in each minute of a day, and when.

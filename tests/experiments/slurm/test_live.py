@@ -19,26 +19,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.slurm.agreement import agreement
-from experiments.slurm.daemons import MARK, lab_processes
-from experiments.slurm.lab import Lab, open_lab
-from experiments.slurm.live_replay import LabSlurm, patiently
-from experiments.slurm.recorded_replay import read_replay
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.agreement import agreement
+from holdfast.experiments.slurm.daemons import MARK, lab_processes
+from holdfast.experiments.slurm.lab import Lab, open_lab
+from holdfast.experiments.slurm.live_replay import LabSlurm, patiently
+from holdfast.experiments.slurm.recorded_replay import read_replay
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.table.job_table import write_job_table
 from tests.experiments.slurm.awkward_tables import random_awkward_table, submit_awkward_table
 from tests.experiments.slurm.served_tables import random_served_table
 from tests.experiments.slurm.test_workflows import block, comparison_plan
 from tests.support.processes import until
-from workloads.table.job_table import write_job_table
 
 pytestmark = pytest.mark.slurm
 PORT = "23000"
 #: Another one at each change of what it tests.
 AWKWARD_SEED = 8001
 DOCS = Path(__file__).parents[3] / "docs"
-HOLDFAST = (sys.executable, "-c", "import sys; from experiments.cli import main; sys.exit(main())")
+HOLDFAST = (sys.executable, "-c", "import sys; from holdfast.experiments.cli import main; sys.exit(main())")
 #: A program of some minutes that saves when it is told to; on the clock of the lab.
 PROGRAM = """
 import os, pathlib, signal, sys, time

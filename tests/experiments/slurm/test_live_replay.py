@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from experiments import cli
-from experiments.slurm import lab as labs
-from experiments.slurm import live_replay
-from experiments.slurm.backfill_passes import PASSES, read_passes, write_passes
-from experiments.slurm.daemons import launch
-from experiments.slurm.lab import start_lab
-from experiments.slurm.live_replay import LabSlurm, log_times, parse_jobs, replay_on
-from experiments.slurm.recorded_replay import read_replay, write_actual
-from experiments.slurm.submitted_jobs import Submit, generate_workload, make_submits
-from experiments.slurm.templates import fill_template
-from workloads.ground.errors import InputError
+from holdfast.experiments import cli
+from holdfast.experiments.slurm import lab as labs
+from holdfast.experiments.slurm import live_replay
+from holdfast.experiments.slurm.backfill_passes import PASSES, read_passes, write_passes
+from holdfast.experiments.slurm.daemons import launch
+from holdfast.experiments.slurm.lab import start_lab
+from holdfast.experiments.slurm.live_replay import LabSlurm, log_times, parse_jobs, replay_on
+from holdfast.experiments.slurm.recorded_replay import read_replay, write_actual
+from holdfast.experiments.slurm.submitted_jobs import Submit, generate_workload, make_submits
+from holdfast.experiments.slurm.templates import fill_template
+from holdfast.workloads.ground.errors import InputError
 
 #: Lines of a log of slurmctld 22.05, in its order and form.
 LOG = """\

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.decision_points import InstantDecision
-from experiments.slurm.machine_decisions import machine_decisions
-from experiments.slurm.placed_replay import PlacedJob, PlacedReplay
-from policies.slurm_backfill import SlurmBackfill
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.decision_points import InstantDecision
+from holdfast.experiments.slurm.machine_decisions import machine_decisions
+from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.request import ResourceRequest
 from tests.shared_data import shared_file
-from workloads.ground.errors import InputError
-from workloads.machines.machine_file import make_machine
-from workloads.machines.request import ResourceRequest
 
 THREE = make_machine(nodes=[{"names": "n[1-3]", "cores": 4}])
 

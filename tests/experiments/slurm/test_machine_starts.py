@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.slurm.decision_pace import Pace
-from experiments.slurm.machine_starts import simulate_machine_starts
-from experiments.slurm.placed_replay import PlacedJob, PlacedReplay
-from policies.slurm_backfill import SlurmBackfill
-from workloads.ground.errors import InputError
-from workloads.machines.machine_file import make_machine
-from workloads.machines.request import ResourceRequest
+from holdfast.experiments.slurm.decision_pace import Pace
+from holdfast.experiments.slurm.machine_starts import simulate_machine_starts
+from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.request import ResourceRequest
 
 TWO = make_machine(
     nodes=[{"names": "n[1-2]", "cores": 4}],

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.slurm.job_chain import Link
-from experiments.slurm.reservation_sequence import Sequence
-from experiments.slurm.workdir import write_sequence
-from policies.planning.plan import ReservationPlan
+from holdfast.experiments.slurm.job_chain import Link
+from holdfast.experiments.slurm.reservation_sequence import Sequence
+from holdfast.experiments.slurm.workdir import write_sequence
+from holdfast.policies.planning.plan import ReservationPlan
 from tests.support.processes import until
 
 pytestmark = pytest.mark.system

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.placed_replay import PlacedJob, is_placed, read_placed
-from workloads.ground.errors import TraceError
-from workloads.machines.request import ResourceRequest
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.placed_replay import PlacedJob, is_placed, read_placed
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.machines.request import ResourceRequest
 
 HEAD = "id,submit,tasks,tasks_per_node,memory_mb,gpus,features,partition,walltime,start,end,by,nodes,completing,origin"
 ROW = "2,5.5,8,4,1000,2,big,work,600,7,99,main,n[1-2],1.5,1700000000"

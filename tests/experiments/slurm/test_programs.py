@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.slurm.batch_run import ChainedJob, _chain, _row, _seconds
-from experiments.slurm.templates import fill_template
-from experiments.slurm.workdir import write_sequence
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
+from holdfast.experiments.slurm.batch_run import ChainedJob, _chain, _row, _seconds
+from holdfast.experiments.slurm.templates import fill_template
+from holdfast.experiments.slurm.workdir import write_sequence
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
 from tests.support.processes import until
 
 pytestmark = pytest.mark.system

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.decision_points import decisions
-from experiments.slurm.live_replay import ask_limits
-from experiments.slurm.queue_limits import QosLimit, QueueLimits, read_qos_limits
-from experiments.slurm.recorded_replay import Replay, ReplayedJob, read_replay
-from experiments.slurm.submit_lines import read_throttles
-from policies.backfilling import BACKFILLING
-from workloads.ground.errors import InputError, TraceError
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.decision_points import decisions
+from holdfast.experiments.slurm.live_replay import ask_limits
+from holdfast.experiments.slurm.queue_limits import QosLimit, QueueLimits, read_qos_limits
+from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob, read_replay
+from holdfast.experiments.slurm.submit_lines import read_throttles
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.workloads.ground.errors import InputError, TraceError
 
 #: What 'holdfast slurm snapshot' stored of a lab.
 SNAPSHOT = Path(__file__).parents[2] / "fixtures" / "slurm-limits"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.site_options import SiteOptions, site_options
-from policies.backfilling import BACKFILLING
-from policies.order import ORDERS
-from simulator import simulate
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.site_options import SiteOptions, site_options
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.order import ORDERS
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import InputError
 from tests.shared_data import shared_file
 from tests.support.jobs import rigid
-from workloads.ground.errors import InputError
 
 #: The rule of a site that sets none of its parameters.
 DEFAULT = "slurm window=86400 resolution=60 busy=0"

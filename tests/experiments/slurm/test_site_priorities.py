@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.site_priorities import priority_rows
-from experiments.slurm.site_snapshot import read_snapshot
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.site_priorities import priority_rows
+from holdfast.experiments.slurm.site_snapshot import read_snapshot
 
 #: Waiting jobs of three accounts, three QOS and two partitions, after some hours and a plan with more CPUs than nodes.
 SNAPSHOT = Path(__file__).parents[2] / "fixtures" / "slurm-priorities"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm import site_snapshot
-from experiments.slurm.site_snapshot import take_snapshot
+from holdfast.experiments import cli
+from holdfast.experiments.slurm import site_snapshot
+from holdfast.experiments.slurm.site_snapshot import take_snapshot
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.logs.snapshot import Clock, snapshot_time
 from tests.shared_data import shared_file
-from workloads.ground.errors import InputError, TraceError
-from workloads.logs.snapshot import Clock, snapshot_time
 
 NOW = 1_700_000_000
 QUEUE = (

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.decision_pace import Pace, measure_pace
-from experiments.slurm.queue_limits import QosLimit, QueueLimits
-from experiments.slurm.recorded_replay import Replay, ReplayedJob
-from experiments.slurm.start_simulation import needs_own_loop, simulate_starts
-from experiments.slurm.submit_lines import JobRequest, parse_amounts, read_requests
-from policies.backfilling import BACKFILLING
-from policies.order import ORDERS
-from workloads.ground.errors import TraceError
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.decision_pace import Pace, measure_pace
+from holdfast.experiments.slurm.queue_limits import QosLimit, QueueLimits
+from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob
+from holdfast.experiments.slurm.start_simulation import needs_own_loop, simulate_starts
+from holdfast.experiments.slurm.submit_lines import JobRequest, parse_amounts, read_requests
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.order import ORDERS
+from holdfast.workloads.ground.errors import TraceError
 
 SNAPSHOT = Path(__file__).parents[2] / "fixtures" / "slurm-limits"
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.accounting import parse_entries
-from experiments.slurm.job_chain import make_links
-from experiments.slurm.reservation_sequence import Sequence
-from experiments.slurm.status import SequenceStatus, locate_sequence
-from experiments.slurm.workdir import Record, Remains, read_remains, write_sequence
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from workloads.ground.errors import TraceError
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.accounting import parse_entries
+from holdfast.experiments.slurm.job_chain import make_links
+from holdfast.experiments.slurm.reservation_sequence import Sequence
+from holdfast.experiments.slurm.status import SequenceStatus, locate_sequence
+from holdfast.experiments.slurm.workdir import Record, Remains, read_remains, write_sequence
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.ground.errors import TraceError
 
 PLAN = ReservationPlan(
     [1200, 2400, 4800], [True, True, False], CostModel(alpha=1, beta=0.5, gamma=100, checkpoint=60, restart=30)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.agreement import agreement
-from experiments.slurm.recorded_replay import read_replay
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.agreement import agreement
+from holdfast.experiments.slurm.recorded_replay import read_replay
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.slurm.workdir import read_remains
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
+from holdfast.experiments import cli
+from holdfast.experiments.slurm.workdir import read_remains
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
 from tests.support.processes import until
 from tests.support.slurm_commands import stand_in, words_of
 

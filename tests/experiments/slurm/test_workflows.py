@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.planning.reservation_series import Reservation, replay_series, series
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.plan_progress import Schedule
-from policies.planning.strategies import optimal
-from workloads.distributions import lognormal_from_moments, truncate
+from holdfast.experiments.planning.reservation_series import Reservation, replay_series, series
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan_progress import Schedule
+from holdfast.policies.planning.strategies import optimal
+from holdfast.workloads.distributions import lognormal_from_moments, truncate
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "guides" / "workflows.md").read_text()

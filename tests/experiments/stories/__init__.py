@@ -1,1 +1,1 @@
-"""Tests of experiments.stories."""
+"""Tests of holdfast.experiments.stories."""

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from experiments import cli
-from experiments.gantt.columns import page_columns
-from experiments.recordings.allocation_table import read_allocation_table
-from experiments.recordings.allocations import result_allocations
-from experiments.recordings.archive import read_recording
-from experiments.recordings.stored_allocations import read_allocations
-from experiments.stories.machine_story import MachineStories
-from experiments.stories.story import explain
-from workloads.ground.errors import InputError, TraceError
-from workloads.machines.machine_file import read_machine
+from holdfast.experiments import cli
+from holdfast.experiments.gantt.columns import page_columns
+from holdfast.experiments.recordings.allocation_table import read_allocation_table
+from holdfast.experiments.recordings.allocations import result_allocations
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.recordings.stored_allocations import read_allocations
+from holdfast.experiments.stories.machine_story import MachineStories
+from holdfast.experiments.stories.story import explain
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.machines.machine_file import read_machine
 
 MACHINE = """
 [[nodes]]

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.stories.reader.causes import parse_cause
-from experiments.stories.story import Stories, explain
-from policies.arrival import ARRIVALS, PreemptAtArrival
-from policies.backfilling import BACKFILLING, Easy
-from policies.port import Preempt, Request, Shrink, Start, SystemView
-from simulator import simulate
-from simulator.machine.decisions import Decision
-from simulator.machine.event_log import Entry
+from holdfast.experiments.stories.reader.causes import parse_cause
+from holdfast.experiments.stories.story import Stories, explain
+from holdfast.policies.arrival import ARRIVALS, PreemptAtArrival
+from holdfast.policies.backfilling import BACKFILLING, Easy
+from holdfast.policies.port import Preempt, Request, Shrink, Start, SystemView
+from holdfast.simulator import simulate
+from holdfast.simulator.machine.decisions import Decision
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.table.job import Job
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
-from workloads.ground.errors import InputError
-from workloads.table.job import Job
 
 MINUTE = 60.0
 
@@ -364,7 +364,7 @@ Why it waited 25 min:
 
 
 def test_a_stochastic_job_tells_each_of_its_reservations() -> None:
-    from policies.planning.plan_book import Planner
+    from holdfast.policies.planning.plan_book import Planner
 
     job = stochastic(1, 0.0, 4, 90 * MINUTE, "masi", walltime=60 * MINUTE)
     text = flat(str(explain(simulate([job], 10, decisions=True, planner=Planner()), 1)))
@@ -516,7 +516,7 @@ def test_a_plugin_gives_its_reasons_and_is_judged_by_the_losses(plugins: None) -
 
 
 def test_a_failure_and_a_window_are_told_by_their_names() -> None:
-    from workloads.outages.outage import Outage, OutageKind
+    from holdfast.workloads.outages.outage import Outage, OutageKind
 
     # Five nodes fail at 10 under job 1. Job 2 waits for the window from 40 to 60 to be over, though all nodes are free.
     jobs = [rigid(1, 0, 5, 20 * MINUTE), rigid(2, 35 * MINUTE, 10, 20 * MINUTE)]

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from experiments.stories.facts.lifetime import Facts
-from experiments.stories.reader.causes import parse_cause
-from experiments.stories.reader.timeline import Timeline
-from experiments.stories.reader.wait_segments import WaitParts
-from experiments.stories.story import Stories
-from policies.order import ORDERS
-from simulator import Result, simulate
+from holdfast.experiments.stories.facts.lifetime import Facts
+from holdfast.experiments.stories.reader.causes import parse_cause
+from holdfast.experiments.stories.reader.timeline import Timeline
+from holdfast.experiments.stories.reader.wait_segments import WaitParts
+from holdfast.experiments.stories.story import Stories
+from holdfast.policies.order import ORDERS
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.table.job import JobType
 from tests.reference.hybrid import MECHANISMS
 from tests.reference.stories import KEYS, plain_waits
 from tests.strategies.lives import lively_mixes
@@ -23,7 +24,6 @@ from tests.strategies.mixes import Mix, mixes
 from tests.strategies.outages import outages_for
 from tests.strategies.tables import Table, job_tables
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.table.job import JobType
 
 every_mechanism = pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
 options = st.fixed_dictionaries(

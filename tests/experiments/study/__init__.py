@@ -1,1 +1,1 @@
-"""Tests of experiments.study."""
+"""Tests of holdfast.experiments.study."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.study.experiment import Tables, all_experiments, measure_experiment, read_tables
+from holdfast.experiments.study.experiment import Tables, all_experiments, measure_experiment, read_tables
 
 
 @pytest.fixture(scope="session")

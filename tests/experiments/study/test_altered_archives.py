@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from experiments import cli
-from experiments.cli import main
-from experiments.commands import reproduce
-from experiments.output.manifest import open_result
-from experiments.study.artefact import _like, write_artefact
-from experiments.study.experiment import all_experiments, find_experiment, measure_experiment
-from experiments.study.limits import FACTOR, check_parameters
+from holdfast.experiments import cli
+from holdfast.experiments.cli import main
+from holdfast.experiments.commands import reproduce
+from holdfast.experiments.output.manifest import open_result
+from holdfast.experiments.study.artefact import _like, write_artefact
+from holdfast.experiments.study.experiment import all_experiments, find_experiment, measure_experiment
+from holdfast.experiments.study.limits import FACTOR, check_parameters
+from holdfast.workloads.ground.errors import InputError
 from tests.fuzz.cases import _resealed
 from tests.fuzz.seeds import TASKS
-from workloads.ground.errors import InputError
 
 NAME = "profiles-table1"
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond.gpu_victims import TODAY
-from experiments.beyond.sensitivity import FACTORS, METRICS
-from experiments.papers.hybrid.designs import resolution_five, year_blocks
-from experiments.papers.hybrid.factors import CROSSED, crossed_choices
-from experiments.papers.hybrid.fidelity import checkpoint_stage
-from experiments.papers.hybrid.readings import PAPER
-from experiments.study.experiment import Experiment, Tables, all_experiments
-from experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX
+from holdfast.experiments.beyond.gpu_victims import TODAY
+from holdfast.experiments.beyond.sensitivity import FACTORS, METRICS
+from holdfast.experiments.papers.hybrid.designs import resolution_five, year_blocks
+from holdfast.experiments.papers.hybrid.factors import CROSSED, crossed_choices
+from holdfast.experiments.papers.hybrid.fidelity import checkpoint_stage
+from holdfast.experiments.papers.hybrid.readings import PAPER
+from holdfast.experiments.study.experiment import Experiment, Tables, all_experiments
+from holdfast.experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX
 from tests.experiments.papers.hybrid.test_hybrid_experiments import as_printed, world
 from tests.support.alterations import never_flips, standing
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
-from experiments.study.artefact import _like, differences, open_artefact, read_experiments, write_artefact
-from experiments.study.experiment import all_experiments, find_experiment, measure_experiment
-from workloads.ground.errors import InputError, TraceError
+from holdfast.experiments.cli import main
+from holdfast.experiments.study.artefact import _like, differences, open_artefact, read_experiments, write_artefact
+from holdfast.experiments.study.experiment import all_experiments, find_experiment, measure_experiment
+from holdfast.workloads.ground.errors import InputError, TraceError
 
 
 def _measured(directory: Path, seed: int = 3) -> Path:

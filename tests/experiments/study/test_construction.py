@@ -6,14 +6,22 @@ from collections.abc import Callable
 
 import pytest
 
-from experiments.study.experiment import Tables, all_experiments, judge_experiment
-from experiments.study.report import verdict_pages
-from experiments.study.report.answers import Judgement
-from experiments.study.report.content import Tally
-from experiments.study.report.importance import belief, groups
-from experiments.study.reproduction import Done
-from experiments.study.rules import Decision, Outcome
-from experiments.study.verdicts import COLUMNS, Statement, Verdict, correct_p_values, remaining, text, verdict_row
+from holdfast.experiments.study.experiment import Tables, all_experiments, judge_experiment
+from holdfast.experiments.study.report import verdict_pages
+from holdfast.experiments.study.report.answers import Judgement
+from holdfast.experiments.study.report.content import Tally
+from holdfast.experiments.study.report.importance import belief, groups
+from holdfast.experiments.study.reproduction import Done
+from holdfast.experiments.study.rules import Decision, Outcome
+from holdfast.experiments.study.verdicts import (
+    COLUMNS,
+    Statement,
+    Verdict,
+    correct_p_values,
+    remaining,
+    text,
+    verdict_row,
+)
 from tests.support.alterations import never_flips
 
 REASON = "the law is written down from this formula"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.study.cost_log import Cost, add_cost, read_costs
+from holdfast.experiments.study.cost_log import Cost, add_cost, read_costs
 
 
 def test_the_time_of_interrupted_beginnings_counts(tmp_path: Path) -> None:

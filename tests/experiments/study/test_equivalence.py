@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from experiments.statistics import interval
-from experiments.study.rules import Near, Outcome
+from holdfast.experiments.statistics import interval
+from holdfast.experiments.study.rules import Near, Outcome
 
 #: Twenty values, and what one has to add to their mean for 90 % and for 95 % of chance.
 VALUES = [float(place % 5) for place in range(20)]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from experiments import cli
-from experiments.study.experiment import (
+from holdfast.experiments import cli
+from holdfast.experiments.study.experiment import (
     Experiment,
     Resources,
     Tables,
@@ -20,9 +20,9 @@ from experiments.study.experiment import (
     read_tables,
     run_experiment,
 )
-from experiments.study.parameters import data_files, or_none, with_settings
-from experiments.study.verdicts import Statement, Verdict, text
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.experiments.study.parameters import data_files, or_none, with_settings
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +52,7 @@ def judge(tables: Tables) -> Sequence[Verdict]:
 
 
 def draw(tables: Tables) -> Figure:
-    from experiments.figures.canvas import new_figure
+    from holdfast.experiments.figures.canvas import new_figure
 
     figure = new_figure(3, 2)
     figure.subplots().plot([row["x"] for row in tables[""]], [row["y"] for row in tables[""]])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.study.experiment import all_experiments
-from experiments.study.publications import PUBLICATIONS, paper_key
-from experiments.study.report.importance import belief, groups
-from experiments.study.reproduction import Done
-from experiments.study.rules import Decision, Outcome
-from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, correct_p_values, text
+from holdfast.experiments.study.experiment import all_experiments
+from holdfast.experiments.study.publications import PUBLICATIONS, paper_key
+from holdfast.experiments.study.report.importance import belief, groups
+from holdfast.experiments.study.reproduction import Done
+from holdfast.experiments.study.rules import Decision, Outcome
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, correct_p_values, text
 
 PAPER = text("V")
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.planning.cost_file import read_costs
-from experiments.planning.plan_inputs import read_plan
-from experiments.study.artefact import write_artefact
-from experiments.study.experiment import find_experiment, measure_experiment
-from experiments.study.integrity import checks
-from experiments.sweeps import make_sweep, run_sweep
-from policies.planning.plan import ReservationPlan
+from holdfast.experiments import cli
+from holdfast.experiments.planning.cost_file import read_costs
+from holdfast.experiments.planning.plan_inputs import read_plan
+from holdfast.experiments.study.artefact import write_artefact
+from holdfast.experiments.study.experiment import find_experiment, measure_experiment
+from holdfast.experiments.study.integrity import checks
+from holdfast.experiments.sweeps import make_sweep, run_sweep
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.ground.errors import InputError
 from tests.support.seals import sealed_again, unsealed
-from workloads.ground.errors import InputError
 
 TABLE = "job_id,type,submit,nodes,runtime,walltime\n" + "".join(
     f"{job},rigid,{40 * job},{1 + job % 3},{300 + 17 * job % 200},{600 + 100 * (job % 4)}\n" for job in range(16)

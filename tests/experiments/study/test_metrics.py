@@ -6,20 +6,20 @@ import ast
 
 import pytest
 
-from experiments.planning.closed_loop import COLUMNS as LOOP_COLUMNS
-from experiments.study.measurement_table import Measured
-from experiments.study.metrics import BATCH, BEYOND, PROFILES, WEEK, find_metric
-from experiments.study.report.reference import PAGE, metrics_page
-from experiments.sweeps import table
-from simulator import simulate
-from simulator.results.catalogue import CATALOGUE, Group, metric
-from simulator.results.metrics import summarize, summarize_types
-from simulator.results.records import STATES
+from holdfast.experiments.planning.closed_loop import COLUMNS as LOOP_COLUMNS
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.metrics import BATCH, BEYOND, PROFILES, WEEK, find_metric
+from holdfast.experiments.study.report.reference import PAGE, metrics_page
+from holdfast.experiments.sweeps import table
+from holdfast.simulator import simulate
+from holdfast.simulator.results.catalogue import CATALOGUE, Group, metric
+from holdfast.simulator.results.metrics import summarize, summarize_types
+from holdfast.simulator.results.records import STATES
+from holdfast.workloads.ground.columns import Better
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import Job, JobType
 from tests.places import ROOT
-from workloads.ground.columns import Better
-from workloads.ground.errors import InputError
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job, JobType
 
 #: Identities, not numbers.
 _LABELS = {"mechanism", "type", "week", "round", "stable"}
@@ -78,7 +78,7 @@ def test_no_study_and_no_figure_makes_or_guesses_a_unit() -> None:
 
 
 def test_the_page_is_what_the_catalogue_says() -> None:
-    again = "write it again: python -m experiments.study.report.reference"
+    again = "write it again: python -m holdfast.experiments.study.report.reference"
     assert (ROOT / PAGE).read_text(encoding="utf-8") == metrics_page(), again
 
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.commands import reproduce as command
-from experiments.study.experiment import Experiment, Tables, find_experiment
-from experiments.study.report.content import Tally, render_report
-from experiments.study.reproduction import Done, Reproduction, _reproduce
-from experiments.study.rules import Outcome
-from experiments.study.verdicts import Statement, Verdict, text
+from holdfast.experiments.commands import reproduce as command
+from holdfast.experiments.study.experiment import Experiment, Tables, find_experiment
+from holdfast.experiments.study.report.content import Tally, render_report
+from holdfast.experiments.study.reproduction import Done, Reproduction, _reproduce
+from holdfast.experiments.study.rules import Outcome
+from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.workloads.ground.errors import MissingPackageError, installation
 from tests.places import ROOT
 from tests.plain import OPTIONAL
-from workloads.ground.errors import MissingPackageError, installation
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.papers.hybrid.claims import CLAIMS
-from experiments.papers.hybrid.published_levels import LEVELS
-from experiments.study.experiment import Tables, all_experiments
-from experiments.study.measurement_table import Measured
-from experiments.study.publications import PUBLICATIONS, paper_key
-from experiments.study.rules import Outcome
-from experiments.study.verdicts import Verdict
+from holdfast.experiments.papers.hybrid.claims import CLAIMS
+from holdfast.experiments.papers.hybrid.published_levels import LEVELS
+from holdfast.experiments.study.experiment import Tables, all_experiments
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.publications import PUBLICATIONS, paper_key
+from holdfast.experiments.study.rules import Outcome
+from holdfast.experiments.study.verdicts import Verdict
 from tests.experiments.study.test_altered_verdicts import MADE_UP
 
 #: Sentences and tables that say several things with the same number; why their rules differ.

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
-from experiments.study import packed_store, row_cache
-from experiments.study.experiment import Resources, Row, find_experiment, read_tables
-from experiments.study.packed_store import ask, carry, packed_fault, take_over
-from experiments.study.row_cache import collect_rows
-from experiments.study.simulation_cache import Years, simulate_grid
-from workloads.ground.errors import InputError
+from holdfast.experiments.cli import main
+from holdfast.experiments.study import packed_store, row_cache
+from holdfast.experiments.study.experiment import Resources, Row, find_experiment, read_tables
+from holdfast.experiments.study.packed_store import ask, carry, packed_fault, take_over
+from holdfast.experiments.study.row_cache import collect_rows
+from holdfast.experiments.study.simulation_cache import Years, simulate_grid
+from holdfast.workloads.ground.errors import InputError
 
 DONE: list[int] = []
 

@@ -11,29 +11,32 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from experiments import cli
-from experiments.figures.canvas import new_figure
-from experiments.figures.style import mechanism_color, mechanism_marker
-from experiments.output.manifest import seal
-from experiments.study.cost_log import read_costs, took
-from experiments.study.experiment import all_experiments, find_experiment, read_tables
-from experiments.study.publications import PUBLICATIONS, paper_key
-from experiments.study.report import answers as report_answers
-from experiments.study.report import pages
-from experiments.study.report.answers import Answer, Judgement, measure_answer, read_answers, write_answers
-from experiments.study.report.small_png import MOST_BYTES, small_png
-from experiments.study.report.verdict_pages import verdict_page
-from experiments.study.verdicts import Outcome
-from experiments.sweeps.fingerprint import experiment_fingerprint
-from policies.mechanism import MECHANISMS
+from holdfast.experiments import cli
+from holdfast.experiments.figures.canvas import new_figure
+from holdfast.experiments.figures.style import mechanism_color, mechanism_marker
+from holdfast.experiments.output.manifest import seal
+from holdfast.experiments.study.cost_log import read_costs, took
+from holdfast.experiments.study.experiment import all_experiments, find_experiment, read_tables
+from holdfast.experiments.study.publications import PUBLICATIONS, paper_key
+from holdfast.experiments.study.report import answers as report_answers
+from holdfast.experiments.study.report import pages
+from holdfast.experiments.study.report.answers import Answer, Judgement, measure_answer, read_answers, write_answers
+from holdfast.experiments.study.report.small_png import MOST_BYTES, small_png
+from holdfast.experiments.study.report.verdict_pages import verdict_page
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.experiments.sweeps.fingerprint import experiment_fingerprint
+from holdfast.policies.mechanism import MECHANISMS
+from holdfast.workloads.ground.errors import InputError
 from tests.places import ROOT
 from tests.shared_data import shared_file
-from workloads.ground.errors import InputError
 
 pytestmark = pytest.mark.pictures("png")
 
 DOCS = ROOT / "docs" / "experiments"
-AGAIN = "write it again: python -m experiments.study.report.pages DIR, of a directory of reproduce (or an empty one)"
+AGAIN = (
+    "write it again: python -m holdfast.experiments.study.report.pages DIR, "
+    "of a directory of reproduce (or an empty one)"
+)
 
 
 @pytest.mark.parametrize("key", sorted({paper_key(name) for name in all_experiments()}))

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.study.redraw import describe_picture, draw_pictures
-from experiments.tables import read_csv
-from workloads.logs.readers import read_trace
+from holdfast.experiments import cli
+from holdfast.experiments.study.redraw import describe_picture, draw_pictures
+from holdfast.experiments.tables import read_csv
+from holdfast.workloads.logs.readers import read_trace
 
 pytestmark = pytest.mark.pictures("png")
 

@@ -21,17 +21,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PIL import Image
 
-from experiments import cli
-from experiments.statistics import interval
-from experiments.study.experiment import Experiment, Tables, all_experiments
-from experiments.study.parameters import data_file
-from experiments.study.publications import PUBLICATIONS
-from experiments.study.report.choices import page_section
-from experiments.study.report.content import Tally, write_report
-from experiments.study.reproduction import Done, Reproduction, reproduce
-from experiments.study.rules import Above
-from experiments.study.verdicts import Outcome, Statement, Verdict, figure, text
-from experiments.tables import read_csv
+from holdfast.experiments import cli
+from holdfast.experiments.statistics import interval
+from holdfast.experiments.study.experiment import Experiment, Tables, all_experiments
+from holdfast.experiments.study.parameters import data_file
+from holdfast.experiments.study.publications import PUBLICATIONS
+from holdfast.experiments.study.report.choices import page_section
+from holdfast.experiments.study.report.content import Tally, write_report
+from holdfast.experiments.study.reproduction import Done, Reproduction, reproduce
+from holdfast.experiments.study.rules import Above
+from holdfast.experiments.study.verdicts import Outcome, Statement, Verdict, figure, text
+from holdfast.experiments.tables import read_csv
 from tests.places import ROOT
 from tests.support.processes import alive, children_of, until
 
@@ -74,7 +74,7 @@ def judge_line(tables: Tables) -> list[Verdict]:
 
 
 def draw_line(tables: Tables) -> Figure:
-    from experiments.figures.canvas import new_figure
+    from holdfast.experiments.figures.canvas import new_figure
 
     figure = new_figure(3, 2)
     figure.subplots().plot([row["x"] for row in tables[""]], [row["y"] for row in tables[""]])
@@ -83,7 +83,7 @@ def draw_line(tables: Tables) -> Figure:
 
 def draw_cloud(tables: Tables) -> Figure:
     """So many marks that a PNG file is much smaller."""
-    from experiments.figures.canvas import new_figure
+    from holdfast.experiments.figures.canvas import new_figure
 
     figure = new_figure(3, 2)
     figure.subplots().scatter(range(5000), range(5000), c=range(5000))
@@ -375,7 +375,7 @@ def test_wrong_words_are_one_sentence(words: list[str], tmp_path: Path, capsys: 
 
 @pytest.mark.slow
 def test_a_killed_reproduction_leaves_no_processes_and_is_continued(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", "from experiments.cli import main; main()", "reproduce", "--quick", "-o"]
+    words = [sys.executable, "-c", "from holdfast.experiments.cli import main; main()", "reproduce", "--quick", "-o"]
     words += [str(tmp_path), "--only", "checkpoint-*", "--workers", "2"]
     process = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL)
     until(lambda: list(tmp_path.glob("*.json")))

@@ -9,14 +9,27 @@ from pathlib import Path
 
 import pytest
 
-from experiments.study.experiment import Experiment, Tables, all_experiments, judge_experiment, measure_experiment
-from experiments.study.report import rule_changes
-from experiments.study.rule_digests import SEED_STEP, differences, digests, mark_verdicts, read_record, renew_entries
-from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
+from holdfast.experiments.study.experiment import (
+    Experiment,
+    Tables,
+    all_experiments,
+    judge_experiment,
+    measure_experiment,
+)
+from holdfast.experiments.study.report import rule_changes
+from holdfast.experiments.study.rule_digests import (
+    SEED_STEP,
+    differences,
+    digests,
+    mark_verdicts,
+    read_record,
+    renew_entries,
+)
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
 
 AGAIN = (
     "a rule was changed: record it with 'holdfast reproduce --quick -o DIR' and "
-    "'python -m experiments.study.report.rule_changes DIR', and judge it on its fresh seed"
+    "'python -m holdfast.experiments.study.report.rule_changes DIR', and judge it on its fresh seed"
 )
 #: Measured in milliseconds; the others take longer.
 QUICK = ("checkpoint-intro", "checkpoint-table1", "checkpoint-fig3", "checkpoint-fig4", "hybrid-fig1", "hybrid-fig2",
@@ -131,7 +144,7 @@ def test_the_command_records_changes(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_judged_tables_carry_the_marks_of_their_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     before, now = (digests([fall(rule)]) for rule in ("holds if it sinks", "holds if it falls"))
     entries = renew_entries(renew_entries({}, before, "2026-01-01"), now, "2026-02-01")
-    monkeypatch.setattr("experiments.study.rule_digests.read_record", lambda: {"x": entries})
+    monkeypatch.setattr("holdfast.experiments.study.rule_digests.read_record", lambda: {"x": entries})
     item = Experiment("x", "", "", None, None, lambda: {}, lambda tables: [fall()])
     told = [
         judge_experiment(item, {}, record)[0].remark for record in (None, {"seed": 0}, {"seed": SEED_STEP, "data": {}})

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from experiments.figures.canvas import new_figure
-from experiments.study.experiment import Experiment, Tables, all_experiments
-from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict
+from holdfast.experiments.figures.canvas import new_figure
+from holdfast.experiments.study.experiment import Experiment, Tables, all_experiments
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict
 from tests.experiments.study.test_altered_verdicts import MADE_UP
 from tests.support.tampering import marks, numeric_columns, unnoticed
 from tests.support.unseen import excused, named
@@ -45,7 +45,7 @@ def test_every_column_of_all_experiments_counts(name: str, quick_tables: Callabl
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_every_column_of_long_experiments_counts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from experiments.papers.hybrid import fidelity, readings
+    from holdfast.experiments.papers.hybrid import fidelity, readings
 
     kept: dict[Any, Any] = {}
 

@@ -8,9 +8,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.statistics import geometric_ratio, holm, interval
-from experiments.study.rules import Above, AtLeast, AtMost, Below, Decision, Digits, Near, Outcome, Rule, together
-from experiments.study.verdicts import HYPOTHESIS, Statement, correct_p_values, remaining, verdict_row
+from holdfast.experiments.statistics import geometric_ratio, holm, interval
+from holdfast.experiments.study.rules import (
+    Above,
+    AtLeast,
+    AtMost,
+    Below,
+    Decision,
+    Digits,
+    Near,
+    Outcome,
+    Rule,
+    together,
+)
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, correct_p_values, remaining, verdict_row
 
 HOLDS, FAILS, UNDECIDED = Outcome.HOLDS, Outcome.FAILS, Outcome.UNDECIDED
 SURE, UNSURE = np.array([9.0, 10.0, 11.0, 10.0]), np.array([-20.0, 10.0, 40.0, 10.0])

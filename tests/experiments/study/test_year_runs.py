@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from experiments.study.simulation_cache import COLUMNS
-from experiments.study.year_runs import YearRun, distinct, year_rows
-from simulator import simulate
-from simulator.results.metrics import summarize
-from workloads.hybrid.assignment import assign
-from workloads.theta.generator import generate
-from workloads.theta.presets import preset_year
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.study.simulation_cache import COLUMNS
+from holdfast.experiments.study.year_runs import YearRun, distinct, year_rows
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.presets import preset_year
+from holdfast.workloads.theta.year import ThetaYear
 
 #: Every option of a reading at its other level.
 OTHER = (

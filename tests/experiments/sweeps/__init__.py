@@ -1,1 +1,1 @@
-"""Tests of experiments.sweeps."""
+"""Tests of holdfast.experiments.sweeps."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.sweeps.aggregate_sentences import (
+from holdfast.experiments.sweeps.aggregate_sentences import (
     best_configuration_sentence,
     decided_differences_sentence,
     starvation_sentence,

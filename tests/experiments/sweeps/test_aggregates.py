@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.cli import main
-from experiments.figures.study.aggregates import plot_aggregates, plot_differences, undrawn
-from experiments.sweeps import make_sweep, run_sweep
-from experiments.sweeps.aggregates import (
+from holdfast.experiments.cli import main
+from holdfast.experiments.figures.study.aggregates import plot_aggregates, plot_differences, undrawn
+from holdfast.experiments.sweeps import make_sweep, run_sweep
+from holdfast.experiments.sweeps.aggregates import (
     aggregate_rows,
     aggregate_table,
     difference_rows,
@@ -21,8 +21,8 @@ from experiments.sweeps.aggregates import (
     parse_reference,
     varying_parameters,
 )
-from experiments.tables import read_csv
-from workloads.ground.errors import InputError
+from holdfast.experiments.tables import read_csv
+from holdfast.workloads.ground.errors import InputError
 
 WAITS = {
     ("fcfs", "easy"): [3.0, 5.0, 4.0],

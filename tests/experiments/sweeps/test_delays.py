@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from experiments.sweeps import delays
-from experiments.sweeps.delays import count_delays
-from simulator.results.records import JobRecord, Records
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from holdfast.experiments.sweeps import delays
+from holdfast.experiments.sweeps.delays import count_delays
+from holdfast.simulator.results.records import JobRecord, Records
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 
 
 def counted(records: list[JobRecord], nodes: int, tolerance: int, gathering: int) -> tuple[int, int]:

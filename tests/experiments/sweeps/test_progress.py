@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from experiments.sweeps.progress import CountBar
+from holdfast.experiments.sweeps.progress import CountBar
 from tests.support.processes import until
 
 

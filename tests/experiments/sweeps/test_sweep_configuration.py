@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from experiments import cli
-from experiments.recordings.measurement import Measurement
-from experiments.sweeps import make_sweep, read_sweep, run_sweep
-from experiments.sweeps.configuration import Sweep, Workload
-from experiments.sweeps.fingerprint import MODEL
-from experiments.sweeps.grid import GeneratedYear, Log, expand
-from simulator.options import Options
+from holdfast.experiments import cli
+from holdfast.experiments.recordings.measurement import Measurement
+from holdfast.experiments.sweeps import make_sweep, read_sweep, run_sweep
+from holdfast.experiments.sweeps.configuration import Sweep, Workload
+from holdfast.experiments.sweeps.fingerprint import MODEL
+from holdfast.experiments.sweeps.grid import GeneratedYear, Log, expand
+from holdfast.simulator.options import Options
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.places import ROOT
-from workloads.ground.errors import InputError
-from workloads.hybrid.assignment import Assignment
-from workloads.logs.swf import write_swf
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 # What is refused.
 
@@ -373,17 +373,20 @@ def test_the_key_is_what_decides_the_result_and_nothing_else(tmp_path: Path) -> 
 @pytest.mark.system
 def test_the_fingerprint_covers_every_module_that_a_simulation_loads() -> None:
     code = (
-        "import sys; from experiments.sweeps.grid import expand; from experiments.sweeps import make_sweep\n"
-        "from experiments.sweeps.simulations import simulate_run\n"
+        "import sys\n"
+        "from holdfast.experiments.sweeps.grid import expand\n"
+        "from holdfast.experiments.sweeps import make_sweep\n"
+        "from holdfast.experiments.sweeps.simulations import simulate_run\n"
         "run, = expand(make_sweep(workload={'seeds': 0, 'jobs': 50}, mechanisms='CUP-SPAA'))\n"
         "assert not simulate_run(run).error\n"
         "layers = 'workloads', 'policies', 'simulator'\n"
-        "print(*(module.__file__ for name, module in sys.modules.items() if name.split('.')[0] in layers))"
+        "names = [name for name in sys.modules if name.startswith('holdfast.') and name.split('.')[1] in layers]\n"
+        "print(*(sys.modules[name].__file__ for name in names))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
     covered = {path for pattern in MODEL for path in ROOT.glob(pattern)}
     assert len(loaded.split()) > 30
-    assert {Path(path) for path in loaded.split()} <= covered
+    assert {Path(path).resolve() for path in loaded.split()} <= covered
 
 
 # What the page says.

@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.sweeps import clusters, make_sweep, run_sweep
-from experiments.sweeps.execution import LocalWorkers, Pool, Workforce, carry_out
-from experiments.sweeps.grid import GeneratedYear, RunConfiguration, expand
-from experiments.sweeps.simulations import RunOutcome
+from holdfast.experiments import cli
+from holdfast.experiments.sweeps import clusters, make_sweep, run_sweep
+from holdfast.experiments.sweeps.execution import LocalWorkers, Pool, Workforce, carry_out
+from holdfast.experiments.sweeps.grid import GeneratedYear, RunConfiguration, expand
+from holdfast.experiments.sweeps.simulations import RunOutcome
+from holdfast.workloads.ground.errors import InputError
 from tests.experiments.sweeps.test_sweeps import contents
 from tests.places import ROOT
 from tests.support.processes import alive, children_of, until
-from workloads.ground.errors import InputError
 
 SMALL: dict[str, Any] = {"workload": {"seeds": "0:4", "jobs": 400}, "mechanisms": "all"}
 RUNS = 28
@@ -55,7 +55,7 @@ def started(directory: Path, *words: str, before: str = "") -> subprocess.Popen[
     """The command in a process of its own; its output comes to a file."""
     (directory / "a.toml").write_text(TOML)
     command = ["sweep", str(directory / "a.toml"), "-o", str(directory / "out"), *words]
-    code = f"import sys\nfrom experiments.cli import main\n{before}\nsys.exit(main({command!r}))"
+    code = f"import sys\nfrom holdfast.experiments.cli import main\n{before}\nsys.exit(main({command!r}))"
     variables = os.environ | {"PYTHONPATH": str(ROOT)}
     with (directory / "told.txt").open("w") as told:
         return subprocess.Popen(
@@ -68,8 +68,8 @@ def held_back(directory: Path, count: int) -> str:
     return f"""
 import time
 from pathlib import Path
-from experiments.sweeps import execution
-from experiments.sweeps.store import Store
+from holdfast.experiments.sweeps import execution
+from holdfast.experiments.sweeps.store import Store
 execution._MOST = 1
 write = Store.write
 
@@ -320,7 +320,7 @@ def test_a_run_that_kills_dask_workers_has_failed_and_the_others_go_on(tmp_path:
 def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> None:
     out, told = tmp_path / "out", tmp_path / "told.txt"
     with dask_processes(tmp_path, 1) as (address, _, workers):
-        soon = "from experiments.sweeps import clusters\nclusters.LOOK_EVERY, clusters.PATIENCE = 0.1, 1.0\n"
+        soon = "from holdfast.experiments.sweeps import clusters\nclusters.LOOK_EVERY, clusters.PATIENCE = 0.1, 1.0\n"
         soon += held_back(tmp_path, 1)
         sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=soon)
         until(lambda: len([*out.glob("store/*.jsonl")]) >= 1)
@@ -402,7 +402,8 @@ def test_without_dask_it_is_said_what_to_install(tmp_path: Path, monkeypatch: py
 @pytest.mark.system
 def test_a_cluster_is_started_by_its_name_with_its_own_options(tmp_path: Path, whole: Path) -> None:
     stand_in = (
-        "from experiments.sweeps.clusters import CLUSTERS\nCLUSTERS['slurm'] = 'dask_jobqueue.local', 'LocalCluster'"
+        "from holdfast.experiments.sweeps.clusters import CLUSTERS\n"
+        "CLUSTERS['slurm'] = 'dask_jobqueue.local', 'LocalCluster'"
     )
     options = tmp_path / "options.toml"
     options.write_text("cores = 1\nprocesses = 1\nmemory = '1GB'\n")

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
-from experiments import cli
-from experiments.sweeps.grid import expand
-from experiments.sweeps.simulations import simulate_run
-from experiments.sweeps.toml_structure import make_sweep
-from experiments.tables import read_csv
-from workloads.ground.errors import InputError
+from holdfast.experiments import cli
+from holdfast.experiments.sweeps.grid import expand
+from holdfast.experiments.sweeps.simulations import simulate_run
+from holdfast.experiments.sweeps.toml_structure import make_sweep
+from holdfast.experiments.tables import read_csv
+from holdfast.workloads.ground.errors import InputError
 
 _MACHINE = '[[nodes]]\nnames = "n[1-2]"\ncores = 4\n[[partitions]]\nname = "1"\nnodes = "ALL"\n'
 #: Jobs of 3, 3 and 2 cores at once on nodes of 4: packed or spread, the third must wait.

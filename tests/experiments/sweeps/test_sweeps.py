@@ -16,22 +16,22 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from experiments import cli
-from experiments.sweeps import execution, make_sweep, progress, run_sweep, simulations, sweep, table
-from experiments.sweeps.fingerprint import MODEL, deciding, model_fingerprint
-from experiments.sweeps.grid import RunConfiguration, expand
-from experiments.sweeps.progress import Remaining, follow
-from experiments.sweeps.store import Store, _seal
-from simulator import simulate
-from simulator.results.catalogue import WALL_CLOCK
-from simulator.results.metrics import summarize, summarize_types
+from holdfast.experiments import cli
+from holdfast.experiments.sweeps import execution, make_sweep, progress, run_sweep, simulations, sweep, table
+from holdfast.experiments.sweeps.fingerprint import MODEL, deciding, model_fingerprint
+from holdfast.experiments.sweeps.grid import RunConfiguration, expand
+from holdfast.experiments.sweeps.progress import Remaining, follow
+from holdfast.experiments.sweeps.store import Store, _seal
+from holdfast.simulator import simulate
+from holdfast.simulator.results.catalogue import WALL_CLOCK
+from holdfast.simulator.results.metrics import summarize, summarize_types
+from holdfast.workloads.ground.errors import HoldfastError, InputError
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.logs.swf import write_swf
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.places import ROOT
-from workloads.ground.errors import HoldfastError, InputError
-from workloads.hybrid.assignment import assign
-from workloads.logs.swf import write_swf
-from workloads.table.job import JobType
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 JOBS = 150
 #: Two workloads, two mixes, three mechanisms: 12 runs of some 10 ms.
@@ -276,9 +276,9 @@ def test_results_of_other_sources_do_not_count(tmp_path: Path, monkeypatch: pyte
     small = make_sweep(workload={"seeds": 0, "jobs": 50}, mechanisms="baseline")
     run_sweep(small, tmp_path, workers=1)
     for module in ("grid", "simulations"):
-        monkeypatch.setattr(f"experiments.sweeps.{module}.model_fingerprint", lambda: "0" * 16)
+        monkeypatch.setattr(f"holdfast.experiments.sweeps.{module}.model_fingerprint", lambda: "0" * 16)
     assert run_sweep(small, tmp_path, workers=1).computed == 1
-    monkeypatch.setattr("experiments.sweeps.grid.model_fingerprint", model_fingerprint)
+    monkeypatch.setattr("holdfast.experiments.sweeps.grid.model_fingerprint", model_fingerprint)
     (failure,) = run_sweep(small, tmp_path / "other", workers=1).failures
     assert "install the same version on the workers" in failure.error
 

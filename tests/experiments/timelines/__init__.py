@@ -1,1 +1,1 @@
-"""Tests of experiments.timelines."""
+"""Tests of holdfast.experiments.timelines."""

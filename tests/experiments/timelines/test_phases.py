@@ -12,19 +12,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from experiments import cli
-from experiments.recordings.archive import read_recording
-from experiments.tables import read_csv
-from experiments.timelines.phases import phases, use_of_time
-from simulator import Result, simulate
+from holdfast.experiments import cli
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.tables import read_csv
+from holdfast.experiments.timelines.phases import phases, use_of_time
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import Job
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.lives import lively_mixes
 from tests.strategies.mixes import mixes
 from tests.strategies.outages import outages_for
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.table.job import Job
 
 every_mechanism = pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
 operated = st.fixed_dictionaries(

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.timelines.waiting import Stay, heads, levels, stays
-from simulator import simulate
+from holdfast.experiments.timelines.waiting import Stay, heads, levels, stays
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job_lifecycle import has_life
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.lives import lively_mixes
 from tests.strategies.mixes import mixes
 from tests.strategies.outages import outages_for, random_outages
 from tests.strategies.tables import random_job_table
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.units import SECOND
-from workloads.table.job_lifecycle import has_life
 
 every_mechanism = pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
 

@@ -1,1 +1,1 @@
-"""Tests of experiments.traces."""
+"""Tests of holdfast.experiments.traces."""

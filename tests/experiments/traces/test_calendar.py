@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from experiments import cli
-from experiments.figures.recording.time_axis import TimeAxis
-from experiments.gantt.page import write_gantt
-from experiments.recordings.archive import read_recording
-from experiments.stories.story import explain
-from experiments.tables import read_csv
-from experiments.traces.calendar import submits_between
+from holdfast.experiments import cli
+from holdfast.experiments.figures.recording.time_axis import TimeAxis
+from holdfast.experiments.gantt.page import write_gantt
+from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.stories.story import explain
+from holdfast.experiments.tables import read_csv
+from holdfast.experiments.traces.calendar import submits_between
+from holdfast.workloads.logs.trace import Trace, TraceJob
 from tests.workloads.logs.test_sacct_formats import delimited, row
-from workloads.logs.trace import Trace, TraceJob
 
 START = {"UnixStartTime": "1767225600"}
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 
 import holdfast as hf
-from experiments.traces.machine_comparison import (
+from holdfast.experiments.traces.machine_comparison import (
     comparison_text,
     difference_causes,
     partition_waits,
     resource_peaks,
 )
-from simulator import Result, simulate
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.trace import Trace
-from workloads.machines.machine_workload import MachineWorkload
-from workloads.machines.request import ResourceRequest
-from workloads.requests.fitted_trace import fit_log_to_machine
-from workloads.requests.log_requests import LogRequests, RecordedJob
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.machines.machine_workload import MachineWorkload
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
+from holdfast.workloads.requests.log_requests import LogRequests, RecordedJob
 
 _MACHINE = hf.make_machine(
     nodes=[{"names": "n[1-2]", "cores": 4}, {"names": "g1", "cores": 4, "gpus": 2}],

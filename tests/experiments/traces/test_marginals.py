@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.figures.study.marginals import plot_marginals
-from experiments.traces.marginals import (
+from holdfast.experiments.figures.study.marginals import plot_marginals
+from holdfast.experiments.traces.marginals import (
     by_size,
     compare,
     daily_counts,
@@ -19,10 +19,10 @@ from experiments.traces.marginals import (
     summary,
     weekday_share,
 )
-from workloads.ground.errors import ParameterError
-from workloads.logs.trace import Trace, TraceJob
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 DAY = 86_400.0
 #: Five equal jobs at once, one large job a day later, one in the third day; in file order they are shuffled.

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from simulator import simulate
+from holdfast.simulator import simulate
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.trace import Trace
 from tests.places import ROOT
 from tests.reference.easy import replay_easy
 from tests.shared_data import trace_file
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.readers import read_trace
-from workloads.logs.trace import Trace
 
 TRACES = {
     # name: (nodes where the header is not the machine, jobs that the machine can run)

@@ -1,1 +1,1 @@
-"""Tests of experiments.whatif."""
+"""Tests of holdfast.experiments.whatif."""

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.recordings.gain_rows import gain_rows
-from experiments.statistics import clustered_interval, interval
-from experiments.whatif.blocks import _percentiles, percentile_gap, periods
-from experiments.whatif.outcomes import use_by_period
-from workloads.ground.units import SECOND
+from holdfast.experiments.recordings.gain_rows import gain_rows
+from holdfast.experiments.statistics import clustered_interval, interval
+from holdfast.experiments.whatif.blocks import _percentiles, percentile_gap, periods
+from holdfast.experiments.whatif.outcomes import use_by_period
+from holdfast.workloads.ground.units import SECOND
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=20), st.data())

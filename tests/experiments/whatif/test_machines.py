@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
-from experiments.cli import main
-from workloads.ground.errors import InputError
-from workloads.logs.trace import Trace
+from holdfast.experiments.cli import main
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.logs.trace import Trace
 
 #: Machine of whole nodes: a partition each for jobs with and without GPUs.
 MACHINE = """

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import holdfast as hf
-from experiments.whatif.page import render_page
+from holdfast.experiments.whatif.page import render_page
 from tests.experiments.whatif.test_question import LOG
 from tests.support.browser import Browser, chromium
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from experiments.cli import main
-from experiments.whatif.operation import OnDemandProjects, Operation
-from experiments.whatif.outcomes import Task, carry_out
-from experiments.whatif.question import _with_on_demand_jobs
-from workloads.ground.errors import InputError
-from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.trace import Trace, TraceJob
-from workloads.machines.machine import Quota
-from workloads.outages.outage import OutageKind
-from workloads.table.job import JobType
+from holdfast.experiments.cli import main
+from holdfast.experiments.whatif.operation import OnDemandProjects, Operation
+from holdfast.experiments.whatif.outcomes import Task, carry_out
+from holdfast.experiments.whatif.question import _with_on_demand_jobs
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.hybrid.assignment import as_rigid, assign
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.machines.machine import Quota
+from holdfast.workloads.outages.outage import OutageKind
+from holdfast.workloads.table.job import JobType
 
 DAY = 86_400.0
 #: Three users and two projects of a machine of eight nodes, three weeks long, submitted in bursts.

@@ -1,1 +1,1 @@
-"""Tests of policies.planning."""
+"""Tests of holdfast.policies.planning."""

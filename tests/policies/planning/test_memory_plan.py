@@ -7,18 +7,24 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from policies.planning.costs import CostModel
-from policies.planning.memory_execution import execute
-from policies.planning.memory_plan import MemoryModel, flat_costs, mem_all_ckpt, mem_all_ckpt_v2, with_flat_memory
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES
-from workloads.chains.chain import Task, TaskChain
-from workloads.chains.device import CheckpointDevice
-from workloads.chains.runs import TaskRuns
-from workloads.chains.synthetic import macruise_like, slant_like
-from workloads.chains.task_fits import Normal, fit_distribution
-from workloads.distributions import DiscreteDistribution, uniform
-from workloads.ground.errors import ParameterError
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.memory_execution import execute
+from holdfast.policies.planning.memory_plan import (
+    MemoryModel,
+    flat_costs,
+    mem_all_ckpt,
+    mem_all_ckpt_v2,
+    with_flat_memory,
+)
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.workloads.chains.chain import Task, TaskChain
+from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.chains.synthetic import macruise_like, slant_like
+from holdfast.workloads.chains.task_fits import Normal, fit_distribution
+from holdfast.workloads.distributions import DiscreteDistribution, uniform
+from holdfast.workloads.ground.errors import ParameterError
 
 DEVICE = CheckpointDevice(latency=2.0, per_gb=1.0, restart_latency=1.0, restart_per_gb=0.5)
 

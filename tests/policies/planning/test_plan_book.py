@@ -15,18 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.planning import plan_book
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.plan_book import PlanBook, Planner
-from policies.planning.strategies import optimal
-from simulator import Result, simulate, simulation
-from simulator.clock import event_loop, submissions
+from holdfast.policies.planning import plan_book
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan_book import PlanBook, Planner
+from holdfast.policies.planning.strategies import optimal
+from holdfast.simulator import Result, simulate, simulation
+from holdfast.simulator.clock import event_loop, submissions
+from holdfast.workloads.distributions.named import pareto
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.table.job import Job, JobType
 from tests.support.jobs import on_demand, rigid, stochastic
-from workloads.distributions.named import pareto
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.units import to_ticks
-from workloads.table.job import Job, JobType
 
 DISCRETE = Planner(fit="discrete", least=3)
 

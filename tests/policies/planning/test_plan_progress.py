@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.planning.costs import CostModel, Table
-from policies.planning.plan import ReservationPlan
-from policies.planning.plan_progress import Course, Schedule
-from workloads.ground.units import SECOND, to_seconds, to_ticks
+from holdfast.policies.planning.costs import CostModel, Table
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan_progress import Course, Schedule
+from holdfast.workloads.ground.units import SECOND, to_seconds, to_ticks
 
 COSTS = CostModel(checkpoint=7, restart=5)
 

@@ -13,16 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from policies.kernels import compiled_or_plain
-from policies.planning import kernel
-from policies.planning.costs import CostModel, Table
-from policies.planning.optimal import cheapest
-from policies.planning.periodic import periodic_costs
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES, all_checkpoint, no_checkpoint, optimal, plans
-from tests.places import ROOT
-from tests.reference.planning import Prices, best, best_plans, simulate, theorem_2
-from workloads.distributions import (
+from holdfast.policies.kernels import compiled_or_plain
+from holdfast.policies.planning import kernel
+from holdfast.policies.planning.costs import CostModel, Table
+from holdfast.policies.planning.optimal import cheapest
+from holdfast.policies.planning.periodic import periodic_costs
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import STRATEGIES, all_checkpoint, no_checkpoint, optimal, plans
+from holdfast.workloads.distributions import (
     TABLE_1,
     DiscreteDistribution,
     Distribution,
@@ -38,12 +36,14 @@ from workloads.distributions import (
     uniform,
     weibull,
 )
-from workloads.distributions.atoms import find_atoms
-from workloads.distributions.mixture import mixture
-from workloads.distributions.shifted import shift
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.object_code import object_code
-from workloads.ground.streams import stream
+from holdfast.workloads.distributions.atoms import find_atoms
+from holdfast.workloads.distributions.mixture import mixture
+from holdfast.workloads.distributions.shifted import shift
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.object_code import object_code
+from holdfast.workloads.ground.streams import stream
+from tests.places import ROOT
+from tests.reference.planning import Prices, best, best_plans, simulate, theorem_2
 
 WHICH = {"best": optimal, "all": all_checkpoint, "none": no_checkpoint}
 
@@ -193,8 +193,10 @@ def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPa
 @pytest.mark.system
 def test_a_default_plan_loads_no_heavy_library() -> None:
     code = (
-        "import sys; from policies.planning.strategies import *; from policies.planning.costs import CostModel\n"
-        "from workloads.distributions import TABLE_1\n"
+        "import sys\n"
+        "from holdfast.policies.planning.strategies import *\n"
+        "from holdfast.policies.planning.costs import CostModel\n"
+        "from holdfast.workloads.distributions import TABLE_1\n"
         "optimal(TABLE_1['weibull'], CostModel(checkpoint=0.1, restart=0.1))\n"
         "print(*{'numba', 'scipy.stats', 'pandas', 'matplotlib'} & set(sys.modules))"
     )

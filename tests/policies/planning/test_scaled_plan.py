@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.papers.profiles.machines import Scaling, Slowdowns, measure_scaling, slow_runs
-from experiments.papers.profiles.transfer import _raise_memory
-from experiments.study.experiment import find_experiment, run_experiment
-from experiments.study.verdicts import Outcome
-from policies.planning.costs import CostModel
-from policies.planning.memory_execution import execute
-from policies.planning.memory_plan import mem_all_ckpt_v2
-from policies.planning.plan import ReservationPlan
-from policies.planning.scaled_plan import transfer_plan
+from holdfast.experiments.papers.profiles.machines import Scaling, Slowdowns, measure_scaling, slow_runs
+from holdfast.experiments.papers.profiles.transfer import _raise_memory
+from holdfast.experiments.study.experiment import find_experiment, run_experiment
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.memory_execution import execute
+from holdfast.policies.planning.memory_plan import mem_all_ckpt_v2
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.scaled_plan import transfer_plan
+from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.runs import TaskRuns
+from holdfast.workloads.chains.synthetic import slant_like
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 from tests.shared_data import shared_file
-from workloads.chains.device import CheckpointDevice
-from workloads.chains.runs import TaskRuns
-from workloads.chains.synthetic import slant_like
-from workloads.ground.errors import ParameterError, UnknownNameError
 
 RUNS = slant_like(25, np.random.default_rng(4))
 PLAN = mem_all_ckpt_v2(RUNS, CostModel(), n=200, grid="equal-time")

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from policies.planning.costs import CostModel
-from policies.planning.strategies import STRATEGIES
-from policies.planning.waits.document import from_document, to_document
-from policies.planning.waits.fitting import LEAST_PAIRS, bin_pairs, fit_waits, size_classes
-from policies.planning.waits.lines import Line, least_squares, least_squares_above
-from policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
-from workloads.distributions import DiscreteDistribution, lognormal_from_moments, truncate
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.policies.planning.waits.document import from_document, to_document
+from holdfast.policies.planning.waits.fitting import LEAST_PAIRS, bin_pairs, fit_waits, size_classes
+from holdfast.policies.planning.waits.lines import Line, least_squares, least_squares_above
+from holdfast.policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
+from holdfast.workloads.distributions import DiscreteDistribution, lognormal_from_moments, truncate
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
 HOUR = 3600.0
 #: The prices that [R] and its predecessors use for the waits of a real machine, in hours.

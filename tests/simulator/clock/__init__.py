@@ -1,1 +1,1 @@
-"""Tests of simulator.clock."""
+"""Tests of holdfast.simulator.clock."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simulator import simulate
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.units import SECOND
 from tests.simulator.services.test_cancellations import PLANS, run, seen
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
-from workloads.ground.units import SECOND
 
 
 def test_a_think_time_moves_the_submit_both_ways() -> None:

@@ -1,1 +1,1 @@
-"""Tests of simulator.conformance."""
+"""Tests of holdfast.simulator.conformance."""

@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policies.arrival import PreemptAtArrival, ShrinkPreemptAtArrival
-from policies.backfilling import Easy
-from policies.notice import collect, plan
-from policies.order import Order
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES
-from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start
-from policies.reserved_backfill import TENANCIES
-from simulator import simulate
-from simulator.conformance import KINDS, BrokenPolicyError, Report, check_policy
-from simulator.conformance.generation import arrivals, growths, job_tables, notices, scenarios
-from simulator.conformance.runs import REGISTRIES
-from simulator.conformance.scenario import Queued, Running, Scenario, View
+from holdfast.policies.arrival import PreemptAtArrival, ShrinkPreemptAtArrival
+from holdfast.policies.backfilling import Easy
+from holdfast.policies.notice import collect, plan
+from holdfast.policies.order import Order
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import STRATEGIES
+from holdfast.policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start
+from holdfast.policies.reserved_backfill import TENANCIES
+from holdfast.simulator import simulate
+from holdfast.simulator.conformance import KINDS, BrokenPolicyError, Report, check_policy
+from holdfast.simulator.conformance.generation import arrivals, growths, job_tables, notices, scenarios
+from holdfast.simulator.conformance.runs import REGISTRIES
+from holdfast.simulator.conformance.scenario import Queued, Running, Scenario, View
+from holdfast.workloads.ground.errors import InputError, InvariantError, UnknownNameError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import JobType
 from tests.support.jobs import rigid
-from workloads.ground.errors import InputError, InvariantError, UnknownNameError
-from workloads.ground.units import SECOND
-from workloads.table.job import JobType
 
 # Broken orders.
 
@@ -359,7 +359,7 @@ class TestKinds:
             ("wfp3", "order"), ("easy", "backfilling"), ("fits", "tenants"), ("CUA", "notice"), ("SPAA", "arrival"),
             ("masi", "strategy"), (ageing, "order"), (Remembering, "order"), (collect, "notice"), (plan, "notice"),
             (ShrinkPreemptAtArrival(), "arrival"), (ShrinkPreemptAtArrival, "arrival"), (Easy, "backfilling"),
-            (STRATEGIES["maximum"], "strategy"), ("policies.orders.requests:smallest", "order"),
+            (STRATEGIES["maximum"], "strategy"), ("holdfast.policies.orders.requests:smallest", "order"),
         ],
     )  # fmt: skip
     def test_kinds_are_guessed(self, policy: Any, kind: str) -> None:

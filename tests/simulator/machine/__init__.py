@@ -1,1 +1,1 @@
-"""Tests of simulator.machine."""
+"""Tests of holdfast.simulator.machine."""

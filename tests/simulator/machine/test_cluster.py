@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from simulator.machine.cluster import Account, Cluster, Kind
-from workloads.ground.errors import InvariantError
+from holdfast.simulator.machine.cluster import Account, Cluster, Kind
+from holdfast.workloads.ground.errors import InvariantError
 
 NODES = 12
 

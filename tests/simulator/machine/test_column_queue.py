@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.mechanism import BASELINE, MECHANISMS
-from policies.order import ORDERS, Order
-from simulator import simulate
-from simulator.machine import wait_queue
-from simulator.machine.column_queue import ColumnQueue, Fitting
-from simulator.machine.job_state import JobState
-from simulator.machine.wait_queue import Queue
-from simulator.start_times import starts_by_walltime
+from holdfast.policies.mechanism import BASELINE, MECHANISMS
+from holdfast.policies.order import ORDERS, Order
+from holdfast.simulator import simulate
+from holdfast.simulator.machine import wait_queue
+from holdfast.simulator.machine.column_queue import ColumnQueue, Fitting
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.wait_queue import Queue
+from holdfast.simulator.start_times import starts_by_walltime
+from holdfast.workloads.ground.errors import InvariantError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import Job, JobType
 from tests.policies.test_policies import View
 from tests.strategies.tables import Table, crowded_job_table, job_tables
 from tests.support.jobs import rigid, waiting_state
-from workloads.ground.errors import InvariantError
-from workloads.ground.units import SECOND
-from workloads.table.job import Job, JobType
 
 #: Every order, those with parameters that change what they compute, and powers that differ in their last digits.
 NAMES = (

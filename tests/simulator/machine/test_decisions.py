@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simulator import simulate
-from simulator.machine.decisions import Decision
+from holdfast.simulator import simulate
+from holdfast.simulator.machine.decisions import Decision
+from holdfast.workloads.ground.units import SECOND
 from tests.support.jobs import on_demand, rigid
-from workloads.ground.units import SECOND
 
 
 def test_the_spared_run_is_the_one_that_would_have_lost_least() -> None:

@@ -6,23 +6,23 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.plan_book import PlanBook
-from simulator.machine.event_log import EventLog
-from simulator.machine.job_factory import job_state
-from simulator.machine.job_state import JobState
-from simulator.machine.node_accounts import Reservation, Run
-from simulator.machine.run import is_malleable
-from simulator.machine.stochastic import StochasticJob
-from simulator.machine.system import System
-from simulator.options import Options
-from simulator.services.downtime import Closure
-from simulator.services.failures import strike
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.plan_book import PlanBook
+from holdfast.simulator.machine.event_log import EventLog
+from holdfast.simulator.machine.job_factory import job_state
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.node_accounts import Reservation, Run
+from holdfast.simulator.machine.run import is_malleable
+from holdfast.simulator.machine.stochastic import StochasticJob
+from holdfast.simulator.machine.system import System
+from holdfast.simulator.options import Options
+from holdfast.simulator.services.downtime import Closure
+from holdfast.simulator.services.failures import strike
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import JobType
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
-from workloads.ground.units import SECOND
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import JobType
 
 NODES = 16
 COSTS = CostModel(checkpoint=2, restart=1)

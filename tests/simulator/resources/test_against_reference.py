@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from policies.port import TOLERANCE
-from policies.slurm_backfill import SlurmBackfill
-from simulator.resources.machine_jobs import MachineJob
-from simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.policies.port import TOLERANCE
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.machine_jobs import MachineJob
+from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.outages.outage import Outage, OutageKind
 from tests.reference.resources import Placed, PlainJob, Shut, _Site, replay_resources
 from tests.reference.slurm_resources import SlurmSite
 from tests.strategies.machines import random_jobs, random_machine, random_outages, with_lives
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.machines.machine import Machine
-from workloads.outages.outage import Outage, OutageKind
 
 _RULES = {"none": 0, "easy": 1, "conservative": None, "slurm": None}
 

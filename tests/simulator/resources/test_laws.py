@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.resources import resource_loop
-from simulator.resources.machine_jobs import MachineJob
-from simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.simulator.resources import resource_loop
+from holdfast.simulator.resources.machine_jobs import MachineJob
+from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.machine_file import one_pool
+from holdfast.workloads.machines.request import ResourceRequest
 from tests.reference.easy import replay_easy
 from tests.reference.resources import PlainJob, replay_resources
 from tests.strategies.machines import random_jobs, random_machine
 from tests.support.jobs import rigid
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.machines.machine import Machine
-from workloads.machines.machine_file import one_pool
-from workloads.machines.request import ResourceRequest
 
 
 def replays(seed: int) -> tuple[Machine, list[MachineJob], MachineReplay] | None:
@@ -208,7 +208,7 @@ def test_one_pool_of_exclusive_nodes_is_the_plain_easy_rule(seed: int) -> None:
 
 
 def test_one_pool_starts_as_the_simulator_does_to_the_tick() -> None:
-    from simulator import simulate
+    from holdfast.simulator import simulate
 
     random = Random(7)
     submit = 0.0
@@ -237,7 +237,7 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
     def plain(function, steps, kinds):  # type: ignore[no-untyped-def]
         ran.append(kinds)
 
-    monkeypatch.setattr("simulator.resources.loop_call.compiled_loop", plain)
+    monkeypatch.setattr("holdfast.simulator.resources.loop_call.compiled_loop", plain)
     random = Random(seed)
     random_jobs(random, random_machine(random), random.randint(5, 40))
     options = {

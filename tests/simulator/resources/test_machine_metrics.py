@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.resources.machine_jobs import MachineJob
-from simulator.resources.machine_metrics import partition_rows, resource_rows
-from simulator.resources.machine_replay import replay_on_machine
-from workloads.machines.machine_file import make_machine
-from workloads.machines.request import ResourceRequest
+from holdfast.simulator.resources.machine_jobs import MachineJob
+from holdfast.simulator.resources.machine_metrics import partition_rows, resource_rows
+from holdfast.simulator.resources.machine_replay import replay_on_machine
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.request import ResourceRequest
 
 
 def test_rows_of_resources_and_partitions() -> None:

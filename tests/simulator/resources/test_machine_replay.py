@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from simulator.resources.machine_jobs import MachineJob
-from simulator.resources.machine_replay import MachineReplay, replay_on_machine
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.machines.machine_file import make_machine
-from workloads.machines.request import ResourceRequest
+from holdfast.simulator.resources.machine_jobs import MachineJob
+from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.request import ResourceRequest
 
 
 def job(

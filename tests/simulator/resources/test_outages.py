@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast as hf
-from simulator.resources.machine_jobs import MachineJob
-from simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.simulator.resources.machine_jobs import MachineJob
+from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.machines.machine_file import make_machine, one_pool
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.outages.places import outage_places
 from tests.support.jobs import rigid
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND
-from workloads.machines.machine_file import make_machine, one_pool
-from workloads.machines.request import ResourceRequest
-from workloads.outages.outage import Outage, OutageKind
-from workloads.outages.places import outage_places
 
 MAINTENANCE, FAILURE, RESERVATION = OutageKind.MAINTENANCE, OutageKind.FAILURE, OutageKind.RESERVATION
 

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from policies.slurm_backfill import SlurmBackfill
-from simulator.resources.machine_jobs import MachineJob
-from simulator.resources.machine_replay import replay_on_machine
-from simulator.resources.slurm_choice import Room, choose_nodes
-from simulator.resources.slurm_nodes import NodeState, PlannedRun
-from simulator.resources.slurm_plan import Request, SlurmPass
-from workloads.ground.units import SECOND
-from workloads.machines.fitted_requests import Need
-from workloads.machines.machine_file import make_machine
-from workloads.machines.request import ResourceRequest
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.machine_jobs import MachineJob
+from holdfast.simulator.resources.machine_replay import replay_on_machine
+from holdfast.simulator.resources.slurm_choice import Room, choose_nodes
+from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun
+from holdfast.simulator.resources.slurm_plan import Request, SlurmPass
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.machines.fitted_requests import Need
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.request import ResourceRequest
 
 
 def need(nodes: int, cores: int, *, memory_per_core: int = 0, eligible: Sequence[int] = range(5)) -> Need:

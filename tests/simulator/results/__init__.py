@@ -1,1 +1,1 @@
-"""Tests of simulator.results."""
+"""Tests of holdfast.simulator.results."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.timelines.phases import use_of_time
-from experiments.timelines.waiting import levels, stays
-from simulator import simulate
-from simulator.results.integrals import integral
-from simulator.results.measured_simulation import MeasuredWindow
-from simulator.results.reservations import work_utilization
-from simulator.results.schema import JOBS
+from holdfast.experiments.timelines.phases import use_of_time
+from holdfast.experiments.timelines.waiting import levels, stays
+from holdfast.simulator import simulate
+from holdfast.simulator.results.integrals import integral
+from holdfast.simulator.results.measured_simulation import MeasuredWindow
+from holdfast.simulator.results.reservations import work_utilization
+from holdfast.simulator.results.schema import JOBS
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.outages.outage import Outage, OutageKind
 from tests.support.jobs import malleable, rigid
-from workloads.ground.units import SECOND
-from workloads.outages.outage import Outage, OutageKind
 
 NODES, YEARS = 10_000_000, 10 * 365 * 86400
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import Result, simulate
-from simulator.results.measured_simulation import MeasuredWindow
-from simulator.results.metrics import summarize
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.measured_simulation import MeasuredWindow
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.units import to_ticks
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.tables import Table, job_tables
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.units import to_ticks
 
 NAME = "utilization_to_last_submit"
 _RUNNING = ("start", "expand", "shrink", "preempt", "complete", "kill", "expire")

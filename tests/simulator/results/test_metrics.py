@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from policies.mechanism import BASELINE, MECHANISMS
-from simulator import simulate
-from simulator.results.metrics import summarize, summarize_types
+from holdfast.policies.mechanism import BASELINE, MECHANISMS
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize, summarize_types
+from holdfast.workloads.ground.units import SECOND
 from tests.strategies.lives import lively_mixes
 from tests.strategies.mixes import Mix
 from tests.support.jobs import on_demand, rigid
-from workloads.ground.units import SECOND
 
 HOUR = 3600
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.results.order_statistics import Ranked
+from holdfast.simulator.results.order_statistics import Ranked
 
 _FLOATS = st.floats(-1e300, 1e300, allow_subnormal=False)
 _TICKS = st.integers(-(2**61), 2**61)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import simulate
-from simulator.results.measured_simulation import MeasuredWindow
-from simulator.results.metrics import summarize
-from simulator.results.overtaking import STARVED_AFTER, overtaken_for, starvation_count
+from holdfast.simulator import simulate
+from holdfast.simulator.results.measured_simulation import MeasuredWindow
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.results.overtaking import STARVED_AFTER, overtaken_for, starvation_count
 from tests.strategies.tables import Table, job_tables
 from tests.support.jobs import rigid
 

@@ -1,1 +1,1 @@
-"""Tests of simulator.services."""
+"""Tests of holdfast.simulator.services."""

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from policies.arrival import ARRIVALS
-from policies.backfilling import BACKFILLING
-from policies.expansion import EXPANSIONS
-from policies.notice import NOTICES
-from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start
-from policies.reserved_backfill import TENANCIES
-from simulator import simulate
-from simulator.services.action_checks import describe
+from holdfast.policies.arrival import ARRIVALS
+from holdfast.policies.backfilling import BACKFILLING
+from holdfast.policies.expansion import EXPANSIONS
+from holdfast.policies.notice import NOTICES
+from holdfast.policies.port import Expand, Expect, Hold, Preempt, Shrink, Start
+from holdfast.policies.reserved_backfill import TENANCIES
+from holdfast.simulator import simulate
+from holdfast.simulator.services.action_checks import describe
+from holdfast.workloads.ground.errors import InvariantError
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.errors import InvariantError
 
 #: On 8 nodes: a rigid and a malleable job run, one waits, and an on-demand job has announced itself.
 JOBS = [

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from simulator import Result, simulate
-from simulator.results.metrics import summarize, summarize_types
-from simulator.results.reservations import stochastic_rows
-from simulator.results.schema import JOBS
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.metrics import summarize, summarize_types
+from holdfast.simulator.results.reservations import stochastic_rows
+from holdfast.simulator.results.schema import JOBS
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import Job
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
-from workloads.ground.units import SECOND
-from workloads.table.job import Job
 
 
 def seen(result: Result) -> dict[int, tuple[float | None, float | None, str]]:

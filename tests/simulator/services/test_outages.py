@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from simulator import Result, simulate
+from holdfast.simulator import Result, simulate
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.hybrid.checkpointing import daly_interval
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.outages.outage import Outage, OutageKind
+from holdfast.workloads.table.job import Job, JobType
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.lives import lively_mixes, random_lively_mix
 from tests.strategies.mixes import mixes
 from tests.strategies.outages import outages_for, random_outages
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND, to_ticks
-from workloads.hybrid.checkpointing import daly_interval
-from workloads.outages.failures import FailureRate
-from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job, JobType
 
 MAINTENANCE, FAILURE, RESERVATION = OutageKind.MAINTENANCE, OutageKind.FAILURE, OutageKind.RESERVATION
 #: Events that change how many nodes a job occupies, or are down.
@@ -502,7 +502,7 @@ def test_an_on_demand_job_that_was_hit_waits_for_warnings_and_for_nothing_else()
 
 
 def test_failures_that_let_nobody_end_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simulator.services.survival.MOST_FAILURES", 199)
+    monkeypatch.setattr("holdfast.simulator.services.survival.MOST_FAILURES", 199)
     with pytest.raises(InputError, match="no job has ended during 200 failures: nodes fail too often"):
         simulate([rigid(1, 0, 2, 85)], 2, failures=FailureRate(mtbf=20.0, repair=1.0))
 

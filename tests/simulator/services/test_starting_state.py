@@ -6,13 +6,13 @@ import math
 
 import pytest
 
-from simulator import Result, simulate
-from simulator.results.measured_simulation import MeasuredWindow
-from simulator.results.metrics import summarize
+from holdfast.simulator import Result, simulate
+from holdfast.simulator.results.measured_simulation import MeasuredWindow
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.table.job import Job
 from tests.simulator.services.test_cancellations import events, node_seconds, run, seen
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.units import SECOND
-from workloads.table.job import Job
 
 
 def accounted(result: Result) -> tuple[float, ...]:

@@ -10,15 +10,15 @@ from itertools import count
 import numpy as np
 import pytest
 
-from simulator import simulate
-from simulator.machine.job_factory import job_states
-from simulator.options import Options
-from simulator.services.survival import mean_starts
-from simulator.start_times import first_starts
+from holdfast.simulator import simulate
+from holdfast.simulator.machine.job_factory import job_states
+from holdfast.simulator.options import Options
+from holdfast.simulator.services.survival import mean_starts
+from holdfast.simulator.start_times import first_starts
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.outages.failures import FailureRate
+from holdfast.workloads.table.job import Job
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
-from workloads.ground.errors import InputError
-from workloads.outages.failures import FailureRate
-from workloads.table.job import Job
 
 #: Failures that a refusal may take: a pass each, which takes a millisecond with a slow order and many jobs.
 FEW = 4000
@@ -80,7 +80,9 @@ def test_a_table_with_one_hopeless_job_is_refused_before_it_is_simulated(monkeyp
     """Two jobs end between any two failures of the others, and the hopeless one comes last."""
     jobs = [rigid(number, 10 * number, 1, 1) for number in range(1, 500)] + [rigid(500, 5000, 2, 1000)]
     began: list[int] = []
-    monkeypatch.setattr("simulator.machine.system.System.start", lambda system, job, *_: began.append(job.job_id))
+    monkeypatch.setattr(
+        "holdfast.simulator.machine.system.System.start", lambda system, job, *_: began.append(job.job_id)
+    )
     with pytest.raises(InputError, match=r"each every 36 s on average.* job 500 must be started 10\^24 times"):
         simulate(jobs, 4, failures=FailureRate(mtbf=36.0, repair=1.0))
     assert not began

@@ -1,1 +1,1 @@
-"""Tests of workloads.chains."""
+"""Tests of holdfast.workloads.chains."""

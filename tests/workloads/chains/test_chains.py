@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.workloads.chains.chain import Task, TaskChain
+from holdfast.workloads.chains.convolution import partial_sums
+from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.runs import TaskRuns, read_slant_makespans, read_slant_tasks
+from holdfast.workloads.chains.synthetic import SLANT_TABLE, macruise_like, makespans_like, slant_like
+from holdfast.workloads.chains.task_fits import FITS, Kernel, Normal, choose_fit, fit_distribution
+from holdfast.workloads.distributions import gamma, uniform
+from holdfast.workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError
 from tests.shared_data import shared_file
-from workloads.chains.chain import Task, TaskChain
-from workloads.chains.convolution import partial_sums
-from workloads.chains.device import CheckpointDevice
-from workloads.chains.runs import TaskRuns, read_slant_makespans, read_slant_tasks
-from workloads.chains.synthetic import SLANT_TABLE, macruise_like, makespans_like, slant_like
-from workloads.chains.task_fits import FITS, Kernel, Normal, choose_fit, fit_distribution
-from workloads.distributions import gamma, uniform
-from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError
 
 TIMES = np.linspace(0.0, 700.0, 36)
 

@@ -1,1 +1,1 @@
-"""Tests of workloads.distributions."""
+"""Tests of holdfast.workloads.distributions."""

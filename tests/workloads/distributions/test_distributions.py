@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from holdfast.workloads import distributions
+from holdfast.workloads.distributions import DiscreteDistribution, Distribution
+from holdfast.workloads.distributions.batch import DistributionBatch
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 from tests.places import ROOT
-from workloads import distributions
-from workloads.distributions import DiscreteDistribution, Distribution
-from workloads.distributions.batch import DistributionBatch
-from workloads.ground.errors import ParameterError, UnknownNameError
 
 SD = math.sqrt(2.0)
 PEERS: dict[str, Any] = {
@@ -355,7 +355,7 @@ def test_an_unknown_grid_offers_the_known_ones() -> None:
 
 @pytest.mark.system
 def test_distributions_import_of_scipy_what_they_need_and_not_before() -> None:
-    code = "import sys, workloads.distributions as d; print('scipy.special' in sys.modules)"
+    code = "import sys, holdfast.workloads.distributions as d; print('scipy.special' in sys.modules)"
     code += "; d.discretise(d.TABLE_1['gamma'], 9)"
     code += "; print('scipy.stats' in sys.modules)"
     root = ROOT

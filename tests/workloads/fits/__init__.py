@@ -1,1 +1,1 @@
-"""Tests of workloads.fits."""
+"""Tests of holdfast.workloads.fits."""

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from experiments.papers.incomplete.estimators import Setting, measure_losses
-from workloads import distributions
-from workloads.distributions import Array, Distribution
-from workloads.fits import (
+from holdfast.experiments.papers.incomplete.estimators import Setting, measure_losses
+from holdfast.workloads import distributions
+from holdfast.workloads.distributions import Array, Distribution
+from holdfast.workloads.fits import (
     METHODS,
     USUAL,
     Fit,
@@ -34,8 +34,8 @@ from workloads.fits import (
     parametric,
     selection,
 )
-from workloads.fits.fit import check_fit, quiet
-from workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.fits.fit import check_fit, quiet
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 
 SMOOTH = [fit_polynomial, fit_interpolation, fit_kernel]
 
@@ -530,7 +530,7 @@ def test_an_end_beyond_all_samples_is_refused_or_cut(monkeypatch: pytest.MonkeyP
     def fit(scale: float, limit: float | None = None) -> Fit:
         # Near the gamma distribution above, which is the limit for an infinite scale.
         point = (16.0, 2.0 * scale, 0.0, scale)
-        monkeypatch.setattr("workloads.fits.parametric.ESTIMATORS", {"likelihood": lambda *given: point})
+        monkeypatch.setattr("holdfast.workloads.fits.parametric.ESTIMATORS", {"likelihood": lambda *given: point})
         (found,) = fit_usual(Samples.of(samples.values, limit), ["beta"])
         return found
 

@@ -1,1 +1,1 @@
-"""Tests of workloads.ground."""
+"""Tests of holdfast.workloads.ground."""

@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from workloads.ground import safe_read
-from workloads.ground.errors import TraceError
-from workloads.ground.files import file_sha256, read_bytes
-from workloads.logs.readers import read_workload
+from holdfast.workloads.ground import safe_read
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.files import file_sha256, read_bytes
+from holdfast.workloads.logs.readers import read_workload
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has neither pipes with names nor /dev/zero")
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.places import ROOT
-from workloads.ground import compilation, object_code
-from workloads.ground.compilation import cache_directory
-from workloads.ground.errors import MachineCodeWarning
+from holdfast.workloads.ground import compilation, object_code
+from holdfast.workloads.ground.compilation import cache_directory
+from holdfast.workloads.ground.errors import MachineCodeWarning
+from tests.places import PACKAGES, ROOT
 
 llvmlite = pytest.importorskip("llvmlite")
 pytest.importorskip("numba")
@@ -198,9 +198,7 @@ def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, h
 
 
 def test_nothing_else_imports_numba() -> None:
-    places = [
-        path for layer in ("workloads", "policies", "simulator", "experiments") for path in (ROOT / layer).rglob("*.py")
-    ]
+    places = [path for layer in PACKAGES for path in (ROOT / layer).rglob("*.py")]
     users = {
         path.relative_to(ROOT).as_posix()
         for path in places
@@ -212,7 +210,7 @@ def test_nothing_else_imports_numba() -> None:
 @pytest.mark.system
 def test_a_plan_survives_a_damaged_cache(home: Path) -> None:
     words = ["plan", "exponential", "--mean", "8h", "--checkpoint", "6m", "--restart", "6m", "--n", "900"]
-    code = "import sys, experiments.cli as cli; sys.exit(cli.main(sys.argv[1:]))"
+    code = "import sys, holdfast.experiments.cli as cli; sys.exit(cli.main(sys.argv[1:]))"
 
     def plan() -> tuple[str, str]:
         found = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=ROOT)

@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from experiments.sweeps.execution import spread
-from workloads.ground.errors import (
+from holdfast.experiments.sweeps.execution import spread
+from holdfast.workloads.ground.errors import (
     HoldfastError,
     InputError,
     InvariantError,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from workloads.ground.errors import OutputError, TraceError
-from workloads.ground.files import atomic_open, decode_text, file_sha256, read_bytes, read_text
+from holdfast.workloads.ground.errors import OutputError, TraceError
+from holdfast.workloads.ground.files import atomic_open, decode_text, file_sha256, read_bytes, read_text
 
 
 def test_a_file_appears_only_when_it_is_complete(tmp_path):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workloads.ground import files
-from workloads.ground.files import atomic_open, file_sha256, record_digests, written_digest
+from holdfast.workloads.ground import files
+from holdfast.workloads.ground.files import atomic_open, file_sha256, record_digests, written_digest
 
 
 def write_all(place: Path) -> list[Path]:

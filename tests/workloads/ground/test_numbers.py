@@ -9,21 +9,22 @@ from typing import Any
 
 import pytest
 
-from experiments.commands import loop
-from experiments.option_parser import Reader
-from experiments.planning.plan_inputs import make_distribution, read_runs
-from experiments.sweeps.aggregates import filter_rows
-from policies.planning.plan_choices import _level
-from workloads.distributions.checks import positive
-from workloads.ground import parameters
-from workloads.ground.errors import InputError
-from workloads.ground.fields import number, whole
-from workloads.ground.numbers import decimal, integer
-from workloads.ground.parameters import declared_parameters
-from workloads.hybrid.assignment import Assignment
-from workloads.hybrid.parameters import option_value
-from workloads.logs.trace import trace_epoch
-from workloads.table.memory_profile import memory_profile
+from holdfast.experiments.commands import loop
+from holdfast.experiments.option_parser import Reader
+from holdfast.experiments.planning.plan_inputs import make_distribution, read_runs
+from holdfast.experiments.sweeps.aggregates import filter_rows
+from holdfast.policies.planning.plan_choices import _level
+from holdfast.workloads.distributions.checks import positive
+from holdfast.workloads.ground import parameters
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.fields import number, whole
+from holdfast.workloads.ground.numbers import decimal, integer
+from holdfast.workloads.ground.parameters import declared_parameters
+from holdfast.workloads.hybrid.assignment import Assignment
+from holdfast.workloads.hybrid.parameters import option_value
+from holdfast.workloads.logs.trace import trace_epoch
+from holdfast.workloads.table.memory_profile import memory_profile
+from tests.places import PACKAGES
 
 ROOT = Path(__file__).parents[3]
 #: Conversions of texts that are known to be plain: checked as a whole before, or made by this program.
@@ -113,7 +114,7 @@ class _Guarded(ast.NodeVisitor):
 
 def test_no_other_place_converts_text() -> None:
     found = []
-    for package in ("workloads", "policies", "simulator", "experiments"):
+    for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             name = path.relative_to(ROOT).as_posix()
             if name not in PLAIN and not name.startswith(("experiments/papers/", "experiments/beyond/")):

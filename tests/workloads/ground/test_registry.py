@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from policies.backfilling import BACKFILLING, Easy, backfilling
-from policies.mechanism import parse_mechanism
-from policies.order import ORDERS, Order
-from policies.port import SystemView, WaitingJob
+from holdfast.policies.backfilling import BACKFILLING, Easy, backfilling
+from holdfast.policies.mechanism import parse_mechanism
+from holdfast.policies.order import ORDERS, Order
+from holdfast.policies.port import SystemView, WaitingJob
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.registry import Registry, check_function, function_adapter, plugin_parameters
+from holdfast.workloads.logs.readers import READERS
 from tests.places import ROOT
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.registry import Registry, check_function, function_adapter, plugin_parameters
-from workloads.logs.readers import READERS
 
 MODULE = '''
 from dataclasses import dataclass
@@ -187,13 +187,13 @@ def test_a_mechanism_may_name_plugins(module: str) -> None:
 
 def test_a_format_may_be_a_plugin(tmp_path: Path) -> None:
     (tmp_path / "my_format.py").write_text(
-        "from workloads.logs.swf import parse_swf\n"
+        "from holdfast.workloads.logs.swf import parse_swf\n"
         "def parse(text, path, *, lenient, procs_per_node):\n"
         "    return parse_swf(text.replace('|', ' '), path, lenient=lenient, procs_per_node=procs_per_node)\n"
     )
     (tmp_path / "log.bar").write_text("1|0|0|10|4|-1|-1|4|20|-1|1|1|1|-1|1|-1|-1|-1\n")
     words = ["run", "log.bar", "--format", "my_format:parse", "--nodes", "4", "--mechanism", "baseline", "-o", "out"]
-    code = f"import sys; from experiments.cli import main; sys.exit(main({words!r}))"
+    code = f"import sys; from holdfast.experiments.cli import main; sys.exit(main({words!r}))"
     root = ROOT
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(root), "PATH": ""}, capture_output=True

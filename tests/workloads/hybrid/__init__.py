@@ -1,1 +1,1 @@
-"""Tests of workloads.hybrid."""
+"""Tests of holdfast.workloads.hybrid."""

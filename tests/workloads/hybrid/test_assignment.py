@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.units import to_ticks
-from workloads.hybrid.assignment import Assignment, as_rigid, assign
-from workloads.hybrid.checkpointing import checkpoints_of_job
-from workloads.hybrid.groups import campaigns, group_jobs, group_names
-from workloads.hybrid.notices import NOTICE_MIXES
-from workloads.hybrid.type_balance import imbalance
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job import Job, JobType
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.hybrid.assignment import Assignment, as_rigid, assign
+from holdfast.workloads.hybrid.checkpointing import checkpoints_of_job
+from holdfast.workloads.hybrid.groups import campaigns, group_jobs, group_names
+from holdfast.workloads.hybrid.notices import NOTICE_MIXES
+from holdfast.workloads.hybrid.type_balance import imbalance
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.job import Job, JobType
 
 SECONDS = st.one_of(st.integers(1, 100_000).map(float), st.floats(0.001, 1e5))
 #: Half of the groups on-demand, so that small examples have some.

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.checkpointing import (
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.checkpointing import (
     NODE_MTBF,
     checkpoint_cost,
     checkpoint_interval,
@@ -19,7 +19,7 @@ from workloads.hybrid.checkpointing import (
     checkpoints_of_run,
     daly_interval,
 )
-from workloads.table.job import Job, JobType
+from holdfast.workloads.table.job import Job, JobType
 
 TICKS = st.integers(1, 10**12)
 

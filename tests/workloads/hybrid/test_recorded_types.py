@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from simulator.simulation import simulate
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.hybrid.assignment import Assignment, assign
-from workloads.hybrid.recorded_types import has_recorded_types, parse_type_rule
-from workloads.hybrid.type_balance import imbalance
-from workloads.logs.readers import read_trace
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job import JobType
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.hybrid.assignment import Assignment, assign
+from holdfast.workloads.hybrid.recorded_types import has_recorded_types, parse_type_rule
+from holdfast.workloads.hybrid.type_balance import imbalance
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.job import JobType
 
 _COLUMNS = "id=id,submit=at,nodes=nodes,runtime=runs,walltime=limit,type=class,qos=qos"
 

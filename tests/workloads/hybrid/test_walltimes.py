@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from simulator import simulate
-from workloads.ground.errors import ParameterError
-from workloads.hybrid.assignment import Assignment, assign
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job import JobType
+from holdfast.simulator import simulate
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.hybrid.assignment import Assignment, assign
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.job import JobType
 
 #: One hour of two, two hours of two, on 100 nodes; setup 10 % of a rigid job, no checkpoint within hours.
 TRACE = Trace(tuple(TraceJob(number, 0.0, 100, 3600.0 * number, 7200.0, project="a") for number in (1, 2)), nodes=200)

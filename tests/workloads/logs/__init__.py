@@ -1,1 +1,1 @@
-"""Tests of workloads.logs."""
+"""Tests of holdfast.workloads.logs."""

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.ground.errors import ParameterError, TraceError
-from workloads.logs.alcf import looks_like_alcf, parse_alcf, read_alcf
-from workloads.logs.trace import TraceJob
+from holdfast.workloads.ground.errors import ParameterError, TraceError
+from holdfast.workloads.logs.alcf import looks_like_alcf, parse_alcf, read_alcf
+from holdfast.workloads.logs.trace import TraceJob
 
 ROW = {
     "JOB_NAME": "a.theta",

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
+from holdfast.experiments.cli import main
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.swf import parse_swf, read_long_swf
 from tests.shared_data import trace_file
-from workloads.ground.errors import TraceError
-from workloads.logs.readers import read_trace
-from workloads.logs.swf import parse_swf, read_long_swf
 
 #: Job, submit, wait, runtime, processors; the request of two nodes in the last column.
 LINES = "\n".join(

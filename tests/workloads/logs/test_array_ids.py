@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
-from workloads.ground.job_ids import component_id, job_id_text, parse_job_id, task_id
-from workloads.logs.sacct import parse_sacct
-from workloads.logs.squeue import read_queue
+from holdfast.experiments.cli import main
+from holdfast.workloads.ground.job_ids import component_id, job_id_text, parse_job_id, task_id
+from holdfast.workloads.logs.sacct import parse_sacct
+from holdfast.workloads.logs.squeue import read_queue
 
 HEADER = "JobID|JobIDRaw|User|Submit|Start|End|TimelimitRaw|NNodes|State"
 NOW = 1_700_000_000

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main
-from workloads.ground.dates import is_date
-from workloads.ground.errors import InputError, ParameterError, TraceError
-from workloads.logs.clock import LOCAL, LogClock
-from workloads.outages.file import read_outages
+from holdfast.experiments.cli import main
+from holdfast.workloads.ground.dates import is_date
+from holdfast.workloads.ground.errors import InputError, ParameterError, TraceError
+from holdfast.workloads.logs.clock import LOCAL, LogClock
+from holdfast.workloads.outages.file import read_outages
 
 BEGIN = datetime(2026, 1, 12, 8, tzinfo=UTC).timestamp()
 #: A log whose clock stands at 0 on 12 January 2026, 8:00.

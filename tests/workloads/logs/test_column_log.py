@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from holdfast.workloads.ground.errors import HoldfastError, ParameterError, TraceError, UnknownNameError
+from holdfast.workloads.logs.column_log import parse_columns
+from holdfast.workloads.logs.column_roles import LAYOUTS, Role, find_layout, parse_roles
+from holdfast.workloads.logs.readers import read_trace, read_workload
+from holdfast.workloads.logs.swf import read_swf, write_swf
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.job_table import JobTable, write_job_table
 from tests.support.jobs import rigid
-from workloads.ground.errors import HoldfastError, ParameterError, TraceError, UnknownNameError
-from workloads.logs.column_log import parse_columns
-from workloads.logs.column_roles import LAYOUTS, Role, find_layout, parse_roles
-from workloads.logs.readers import read_trace, read_workload
-from workloads.logs.swf import read_swf, write_swf
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job_table import JobTable, write_job_table
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -186,7 +186,7 @@ def test_processors_and_nodes() -> None:
 
 
 def _choice(where: Any = None, unit: str | None = None) -> Any:
-    from workloads.logs.filters import Choice
+    from holdfast.workloads.logs.filters import Choice
 
     return Choice.of(where, unit)
 

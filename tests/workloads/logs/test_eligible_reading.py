@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.hybrid.assignment import as_rigid, assign
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.column_log import parse_columns
+from holdfast.workloads.logs.machine_size import peak_use
+from holdfast.workloads.logs.sacct import parse_sacct, read_sacct
+from holdfast.workloads.logs.squeue import read_queue
+from holdfast.workloads.logs.starting_state import find_starting_state, starting_state
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.job import JobType
 from tests.shared_data import shared_file
-from workloads.ground.errors import TraceError
-from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.column_log import parse_columns
-from workloads.logs.machine_size import peak_use
-from workloads.logs.sacct import parse_sacct, read_sacct
-from workloads.logs.squeue import read_queue
-from workloads.logs.starting_state import find_starting_state, starting_state
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job import JobType
 
 NAMES = "JobIDRaw|User|State|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes"
 

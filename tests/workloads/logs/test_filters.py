@@ -4,19 +4,19 @@ import gzip
 
 import pytest
 
-from experiments.cli import main
+from holdfast.experiments.cli import main
+from holdfast.workloads.ground.errors import InputError, ParameterError, TraceError
+from holdfast.workloads.logs.cleaning import Intake
+from holdfast.workloads.logs.filters import Choice, parse_conditions
+from holdfast.workloads.logs.machine_size import peak_use, with_assumed_size
+from holdfast.workloads.logs.node_names import NamedNodes
+from holdfast.workloads.logs.readers import READERS, read_trace, read_workload
+from holdfast.workloads.logs.swf import parse_swf
+from holdfast.workloads.logs.trace import Trace, TraceJob
 from tests.shared_data import trace_file
 from tests.workloads.logs.test_alcf import table as alcf_table
 from tests.workloads.logs.test_sacct_formats import GONE, aligned, as_json, delimited, row
 from tests.workloads.logs.test_swf import line
-from workloads.ground.errors import InputError, ParameterError, TraceError
-from workloads.logs.cleaning import Intake
-from workloads.logs.filters import Choice, parse_conditions
-from workloads.logs.machine_size import peak_use, with_assumed_size
-from workloads.logs.node_names import NamedNodes
-from workloads.logs.readers import READERS, read_trace, read_workload
-from workloads.logs.swf import parse_swf
-from workloads.logs.trace import Trace, TraceJob
 
 ROWS = [
     row(1, Partition="batch", User="ada", QOS="normal"),

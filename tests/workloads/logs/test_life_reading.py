@@ -10,25 +10,25 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from simulator import simulate
-from simulator.results.metrics import summarize
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.hybrid.assignment import as_rigid, assign
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.dependencies import follow_dependencies
+from holdfast.workloads.logs.sacct import parse_sacct
+from holdfast.workloads.logs.starting_state import cut_until, find_starting_state, starting_state
+from holdfast.workloads.logs.swf import parse_swf, read_swf, write_swf
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.columns import COLUMNS, LIFE_COLUMNS, STOCHASTIC_COLUMNS
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.job_table import parse_job_table, read_job_table, write_job_table
+from holdfast.workloads.table.validation import check_jobs
 from tests.shared_data import trace_file
 from tests.strategies.lives import lively_mixes
 from tests.strategies.mixes import Mix
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
-from workloads.ground.errors import InputError, TraceError
-from workloads.ground.units import to_ticks
-from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.dependencies import follow_dependencies
-from workloads.logs.sacct import parse_sacct
-from workloads.logs.starting_state import cut_until, find_starting_state, starting_state
-from workloads.logs.swf import parse_swf, read_swf, write_swf
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.columns import COLUMNS, LIFE_COLUMNS, STOCHASTIC_COLUMNS
-from workloads.table.job import Job, JobType
-from workloads.table.job_table import parse_job_table, read_job_table, write_job_table
-from workloads.table.validation import check_jobs
 
 
 def swf(*rows: tuple[object, ...]) -> Trace:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.logs.node_list import read_node_count
 from tests.shared_data import shared_file
-from workloads.ground.errors import TraceError
-from workloads.logs.node_list import read_node_count
 
 STATES = {
     "IDLE": True,

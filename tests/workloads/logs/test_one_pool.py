@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
-from experiments.sweeps import read_sweep, run_sweep
+from holdfast.experiments import cli
+from holdfast.experiments.sweeps import read_sweep, run_sweep
+from holdfast.workloads.logs.one_pool import RESULT, caveats
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.swf import read_long_swf
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.logs.work_shares import has_gpus
 from tests.shared_data import shared_file
-from workloads.logs.one_pool import RESULT, caveats
-from workloads.logs.readers import read_trace
-from workloads.logs.swf import read_long_swf
-from workloads.logs.trace import Trace, TraceJob
-from workloads.logs.work_shares import has_gpus
 
 
 def job(number: int, start: float, nodes: int, runtime: float = 100.0, partition: str = "") -> TraceJob:
@@ -69,7 +69,7 @@ def test_requests_that_are_not_recorded() -> None:
 
 
 def parse(text: str) -> Trace:
-    from workloads.logs.swf import parse_swf
+    from holdfast.workloads.logs.swf import parse_swf
 
     return parse_swf(f"; MaxNodes: 8\n; MaxProcs: 8\n{text}", "log")
 

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.traces.format_reference import PAGE, formats_page
+from holdfast.experiments.traces.format_reference import PAGE, formats_page
+from holdfast.workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError
+from holdfast.workloads.logs.clock import LOCAL, LogClock
+from holdfast.workloads.logs.readers import READERS, Reader, Zone, read_trace, read_workload
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.table.job_table import JobTable, write_job_table
 from tests.places import ROOT
 from tests.shared_data import trace_file
 from tests.workloads.logs.test_alcf import table as alcf_table
 from tests.workloads.logs.test_sacct import export
 from tests.workloads.logs.test_swf import line
 from tests.workloads.table.test_job_table import JOBS
-from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError
-from workloads.logs.clock import LOCAL, LogClock
-from workloads.logs.readers import READERS, Reader, Zone, read_trace, read_workload
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job_table import JobTable, write_job_table
 
 TEXTS = {"swf": "; Version: 2.2\n" + line() + "\n", "alcf": alcf_table({}), "sacct": export({})}
 
@@ -63,7 +63,7 @@ def test_a_plug_in_declares_local_time(tmp_path):
 
 
 def test_the_page_is_what_the_registry_says():
-    again = "write it again: python -m experiments.traces.format_reference"
+    again = "write it again: python -m holdfast.experiments.traces.format_reference"
     assert (ROOT / PAGE).read_text(encoding="utf-8") == formats_page(), again
 
 

@@ -4,10 +4,10 @@ import gzip
 
 import pytest
 
-from workloads.ground.errors import ParameterError, TraceError
-from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.sacct import looks_like_sacct, parse_sacct, read_sacct
-from workloads.logs.trace import TraceJob
+from holdfast.workloads.ground.errors import ParameterError, TraceError
+from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.sacct import looks_like_sacct, parse_sacct, read_sacct
+from holdfast.workloads.logs.trace import TraceJob
 
 ROW = {
     "JobIDRaw": "1000",

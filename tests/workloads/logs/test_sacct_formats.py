@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.files import decode_text
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.sacct import looks_like_sacct, parse_sacct
 from tests.shared_data import shared_file
-from workloads.ground.errors import TraceError
-from workloads.ground.files import decode_text
-from workloads.logs.readers import read_trace
-from workloads.logs.sacct import looks_like_sacct, parse_sacct
 
 NAMES = (
     *("JobID", "JobIDRaw", "JobName", "User", "Account", "Partition", "QOS", "State", "Submit", "Start", "End"),

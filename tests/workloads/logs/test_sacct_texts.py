@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.logs.filters import Choice
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.sacct import parse_sacct, read_sacct
+from holdfast.workloads.logs.sacct_formats import detect_form
+from holdfast.workloads.logs.squeue import read_queue
 from tests.shared_data import shared_file
-from workloads.ground.errors import TraceError
-from workloads.logs.filters import Choice
-from workloads.logs.readers import read_trace
-from workloads.logs.sacct import parse_sacct, read_sacct
-from workloads.logs.sacct_formats import detect_form
-from workloads.logs.squeue import read_queue
 
 NAMES = (
     *("JobID", "JobName", "User", "Account", "Submit", "Start", "End", "TimelimitRaw", "NNodes", "State", "Comment"),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.logs.squeue import QueueRow, read_queue
 from tests.shared_data import shared_file
-from workloads.ground.errors import TraceError
-from workloads.logs.squeue import QueueRow, read_queue
 
 NOW = 1_700_000_000
 #: State, reason, start, array string.

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from workloads.ground.errors import TraceError
-from workloads.logs.node_list import read_node_names, read_node_processors
-from workloads.logs.node_names import NodeNumbers
-from workloads.logs.sshare import read_usage
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.logs.node_list import read_node_names, read_node_processors
+from holdfast.workloads.logs.node_names import NodeNumbers
+from holdfast.workloads.logs.sshare import read_usage
 
 HEAD = "Account|User|RawShares|NormShares|RawUsage|NormUsage|EffectvUsage|FairShare|LevelFS|GrpTRESMins|TRESRunMins"
 

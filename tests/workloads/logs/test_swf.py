@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.workloads.ground.errors import OutputError, ParameterError, TraceError
+from holdfast.workloads.ground.units import to_seconds
+from holdfast.workloads.hybrid.assignment import as_rigid
+from holdfast.workloads.logs.swf import looks_like_swf, parse_swf, read_swf, write_swf
+from holdfast.workloads.logs.trace import Trace, TraceJob
 from tests.shared_data import trace_file
-from workloads.ground.errors import OutputError, ParameterError, TraceError
-from workloads.ground.units import to_seconds
-from workloads.hybrid.assignment import as_rigid
-from workloads.logs.swf import looks_like_swf, parse_swf, read_swf, write_swf
-from workloads.logs.trace import Trace, TraceJob
 
 
 def line(job=1, submit=0, wait=5, run=100, allocated=4, procs=4, request=200, status=1, user=7, group=3, rest=""):
@@ -340,7 +340,10 @@ def test_what_cannot_be_written(tmp_path):
 
 
 def test_reading_does_not_pay_for_libraries_it_does_not_use():
-    code = "import sys, workloads.logs.readers; sys.exit(bool({'pandas', 'pyarrow', 'llvmlite'} & set(sys.modules)))"
+    code = (
+        "import sys, holdfast.workloads.logs.readers;"
+        "sys.exit(bool({'pandas', 'pyarrow', 'llvmlite'} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

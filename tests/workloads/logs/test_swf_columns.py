@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.object_code import object_code
+from holdfast.workloads.ground.row_views import Codes
+from holdfast.workloads.logs import swf_records
+from holdfast.workloads.logs.cleaning import Intake, OutOfBoundsError, Records, Tally
+from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.swf import parse_swf, read_long_swf
+from holdfast.workloads.logs.swf_loop import KINDS, read_lines
+from holdfast.workloads.logs.trace import Trace
 from tests.golden.tables import swf
 from tests.reference.intake import clean_records
-from workloads.ground.errors import TraceError
-from workloads.ground.object_code import object_code
-from workloads.ground.row_views import Codes
-from workloads.logs import swf_records
-from workloads.logs.cleaning import Intake, OutOfBoundsError, Records, Tally
-from workloads.logs.readers import read_trace
-from workloads.logs.swf import parse_swf, read_long_swf
-from workloads.logs.swf_loop import KINDS, read_lines
-from workloads.logs.trace import Trace
 
 #: Cells that the loop must leave to the reader of lines, or read like it.
 CELLS = (
@@ -82,7 +82,7 @@ def test_small_windows_and_whole_files_give_the_same(tmp_path: Any, monkeypatch:
     (tmp_path / "a.swf").write_bytes(data)
     whole = parse_swf(data, tmp_path / "a.swf")
     for size in (50, 1000, 1 << 20):
-        monkeypatch.setattr("workloads.ground.files._BLOCK", size)
+        monkeypatch.setattr("holdfast.workloads.ground.files._BLOCK", size)
         part = read_long_swf(tmp_path / "a.swf")
         assert part == whole
         assert list(part.remarks) == list(whole.remarks)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.machines.host_list import expand, fold
+from holdfast.workloads.machines.host_list import expand, fold
 
 
 @pytest.mark.parametrize(

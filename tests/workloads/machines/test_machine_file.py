@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.ground.errors import InputError
-from workloads.machines.host_list import fold
-from workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
-from workloads.machines.machine_file import machine_text, make_machine, one_pool, read_machine, write_machine
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.host_list import fold
+from holdfast.workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
+from holdfast.workloads.machines.machine_file import machine_text, make_machine, one_pool, read_machine, write_machine
 
 _WHOLE = """
 qos = ["normal", "high"]

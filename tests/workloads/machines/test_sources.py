@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.host_list import fold
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.sources import FoundMachine, is_machine_source, machine_from_files
+from holdfast.workloads.machines.summary import machine_summary
 from tests.shared_data import shared_file
-from workloads.ground.errors import InputError
-from workloads.machines.host_list import fold
-from workloads.machines.machine import Machine
-from workloads.machines.sources import FoundMachine, is_machine_source, machine_from_files
-from workloads.machines.summary import machine_summary
 
 _CONF = """\
 ClusterName=site

@@ -1,1 +1,1 @@
-"""Tests of workloads.outages."""
+"""Tests of holdfast.workloads.outages."""

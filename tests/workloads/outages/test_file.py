@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from holdfast.workloads.ground.errors import InputError, ParameterError, TraceError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.outages.failures import FailureRate, place_failures
+from holdfast.workloads.outages.file import OUTAGE_COLUMNS, read_outages, write_outages
+from holdfast.workloads.outages.outage import Outage, OutageKind, check_outages
 from tests.places import ROOT
 from tests.strategies.outages import outages_for
 from tests.strategies.tables import job_tables
 from tests.support.jobs import rigid
-from workloads.ground.errors import InputError, ParameterError, TraceError
-from workloads.ground.units import to_ticks
-from workloads.outages.failures import FailureRate, place_failures
-from workloads.outages.file import OUTAGE_COLUMNS, read_outages, write_outages
-from workloads.outages.outage import Outage, OutageKind, check_outages
 
 MAINTENANCE, FAILURE, RESERVATION = OutageKind.MAINTENANCE, OutageKind.FAILURE, OutageKind.RESERVATION
 

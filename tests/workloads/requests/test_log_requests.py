@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.host_list import fold
+from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.requests.estimate import estimated_machine
+from holdfast.workloads.requests.layouts import LAYOUTS
+from holdfast.workloads.requests.log_requests import LogRequests, RecordedJob, read_requests
+from holdfast.workloads.requests.raw_request import FRACTION, NO_SIZE, request_of_row
 from tests.shared_data import shared_file, trace_file
-from workloads.ground.errors import InputError
-from workloads.machines.host_list import fold
-from workloads.machines.request import ResourceRequest
-from workloads.requests.estimate import estimated_machine
-from workloads.requests.layouts import LAYOUTS
-from workloads.requests.log_requests import LogRequests, RecordedJob, read_requests
-from workloads.requests.raw_request import FRACTION, NO_SIZE, request_of_row
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_the_samples_of_public_gpu_logs() -> None:
 
 @pytest.mark.system
 def test_wagap_has_the_memory_and_nodes_of_its_machine() -> None:
-    from workloads.machines.sources import machine_from_files
+    from holdfast.workloads.machines.sources import machine_from_files
 
     log = read_requests(trace_file("wagap-2013.swf.gz"))
     machine = machine_from_files([trace_file("wagap-2013.swf.machines")]).machine

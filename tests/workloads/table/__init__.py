@@ -1,1 +1,1 @@
-"""Tests of workloads.table."""
+"""Tests of holdfast.workloads.table."""

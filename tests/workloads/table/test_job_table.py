@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workloads.ground.errors import InputError, OutputError, TraceError
-from workloads.ground.units import format_seconds, to_seconds, to_ticks
-from workloads.table.columns import CARRIED, COLUMNS, LIFE_COLUMNS, STOCHASTIC_COLUMNS
-from workloads.table.job import Job, JobType
-from workloads.table.job_table import parse_job_table, read_job_table, write_job_table
-from workloads.table.validation import check_jobs
+from holdfast.workloads.ground.errors import InputError, OutputError, TraceError
+from holdfast.workloads.ground.units import format_seconds, to_seconds, to_ticks
+from holdfast.workloads.table.columns import CARRIED, COLUMNS, LIFE_COLUMNS, STOCHASTIC_COLUMNS
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.job_table import parse_job_table, read_job_table, write_job_table
+from holdfast.workloads.table.validation import check_jobs
 
 RIGID = Job(1, JobType.RIGID, 0.0, 128, 3600.0, 7200.0, setup=180.0, checkpoint_interval=1800.0, checkpoint_cost=600.0)
 ON_DEMAND = Job(2, JobType.ON_DEMAND, 900.5, 64, 60.0, 60.0, notice=-5.0, estimated_arrival=1000.0)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.logs.dependencies import follow_dependencies
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.jobs import Jobs
+from holdfast.workloads.table.validation import first_fault
 from tests.golden.tables import lively_trace
-from workloads.hybrid.assignment import assign
-from workloads.logs.dependencies import follow_dependencies
-from workloads.table.job import Job, JobType
-from workloads.table.jobs import Jobs
-from workloads.table.validation import first_fault
 
 #: What a field of a job may hold and must not always.
 VALUES: dict[str, tuple[Any, ...]] = {

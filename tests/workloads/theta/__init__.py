@@ -1,1 +1,1 @@
-"""Tests of workloads.theta."""
+"""Tests of holdfast.workloads.theta."""

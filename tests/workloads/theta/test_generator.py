@@ -8,15 +8,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from experiments.traces.calibration import BaselineYear, average, measure
-from workloads.ground.errors import ParameterError
-from workloads.ground.object_code import object_code
-from workloads.ground.streams import stream
-from workloads.logs.trace import Trace, TraceJob
-from workloads.theta import arrival_rhythm
-from workloads.theta.activity_path import KINDS, find_path
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.traces.calibration import BaselineYear, average, measure
+from holdfast.workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.object_code import object_code
+from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.theta import arrival_rhythm
+from holdfast.workloads.theta.activity_path import KINDS, find_path
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 
 
 @pytest.fixture(scope="module")

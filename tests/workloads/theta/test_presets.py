@@ -7,12 +7,12 @@ from statistics import mean, pstdev
 import numpy as np
 import pytest
 
-from experiments.traces.calibration import measure
-from workloads.ground.errors import UnknownNameError
-from workloads.hybrid.groups import group_jobs
-from workloads.theta.generator import generate
-from workloads.theta.presets import PRESETS, preset_year
-from workloads.theta.year import ThetaYear
+from holdfast.experiments.traces.calibration import measure
+from holdfast.workloads.ground.errors import UnknownNameError
+from holdfast.workloads.hybrid.groups import group_jobs
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.presets import PRESETS, preset_year
+from holdfast.workloads.theta.year import ThetaYear
 
 
 def test_presets_are_changes_of_a_year() -> None:

@@ -1,1 +1,1 @@
-"""Tests of experiments.papers.checkpoint."""
+"""Tests of holdfast.experiments.papers.checkpoint."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.papers.checkpoint.batch import (
+from holdfast.experiments import cli
+from holdfast.experiments.papers.checkpoint.batch import (
     STRATEGY_NAMES,
     Instance,
     draw_instance,
@@ -20,16 +20,16 @@ from experiments.papers.checkpoint.batch import (
     plan_for,
     run_batch,
 )
-from experiments.papers.checkpoint.published_values import APPLICATIONS, TABLE_4
-from experiments.statistics import Interval, interval
-from experiments.study.comparison import everywhere, gain, interval_text
-from experiments.study.experiment import find_experiment, read_tables, run_experiment
-from experiments.study.measurement_table import in_order
-from experiments.study.verdicts import HYPOTHESIS, Outcome, Statement, Verdict
+from holdfast.experiments.papers.checkpoint.published_values import APPLICATIONS, TABLE_4
+from holdfast.experiments.statistics import Interval, interval
+from holdfast.experiments.study.comparison import everywhere, gain, interval_text
+from holdfast.experiments.study.experiment import find_experiment, read_tables, run_experiment
+from holdfast.experiments.study.measurement_table import in_order
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Outcome, Statement, Verdict
+from holdfast.workloads.ground.columns import Better, Metric
+from holdfast.workloads.ground.errors import InputError
 from tests.reference.queue import queued, spent
 from tests.support.alterations import never_flips
-from workloads.ground.columns import Better, Metric
-from workloads.ground.errors import InputError
 
 TINY: dict[str, dict[str, Any]] = {
     "checkpoint-fig8": {"jobs": 30, "processors": 16, "repetitions": 2},

@@ -13,18 +13,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.papers.checkpoint.paper_plans import Cells, cells_for, equal_costs, least_cost, limit_cost, make_plan
-from experiments.papers.checkpoint.periodic import as_published_costs
-from experiments.papers.checkpoint.published_values import APPLICATIONS, TABLE_2
-from experiments.papers.checkpoint.workload import application_distribution
-from experiments.study.experiment import all_experiments, read_tables, run_experiment
-from experiments.study.verdicts import Outcome
-from policies.planning.costs import CostModel
-from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import optimal
+from holdfast.experiments.papers.checkpoint.paper_plans import (
+    Cells,
+    cells_for,
+    equal_costs,
+    least_cost,
+    limit_cost,
+    make_plan,
+)
+from holdfast.experiments.papers.checkpoint.periodic import as_published_costs
+from holdfast.experiments.papers.checkpoint.published_values import APPLICATIONS, TABLE_2
+from holdfast.experiments.papers.checkpoint.workload import application_distribution
+from holdfast.experiments.study.experiment import all_experiments, read_tables, run_experiment
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.policies.planning.costs import CostModel
+from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.policies.planning.strategies import optimal
+from holdfast.workloads.distributions import TABLE_1, bound_support, exponential, pareto, uniform
+from holdfast.workloads.ground.errors import ParameterError
 from tests.support.alterations import never_flips
-from workloads.distributions import TABLE_1, bound_support, exponential, pareto, uniform
-from workloads.ground.errors import ParameterError
 
 SHORT = ("exponential", "beta")
 #: Sizes with which each experiment takes well under a second.
@@ -164,7 +171,7 @@ def test_algorithm_1_gives_way_where_it_would_take_too_long() -> None:
 def test_the_papers_own_grids_are_planned_for_beyond_what_users_may_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
     distribution, costs = uniform(1.0, 20.0), equal_costs(0.1)
     plan = optimal(distribution, costs, n=570, grid="equal-time")
-    monkeypatch.setattr("policies.planning.strategies.MOST_OPTIMAL", 500)
+    monkeypatch.setattr("holdfast.policies.planning.strategies.MOST_OPTIMAL", 500)
     with pytest.raises(ParameterError, match="from 1 to 500"):
         optimal(distribution, costs, n=570, grid="equal-time")
     assert make_plan("optimal", distribution, costs, Cells(570, "equal-time")) == plan

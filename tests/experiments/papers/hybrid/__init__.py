@@ -1,1 +1,1 @@
-"""Tests of experiments.papers.hybrid."""
+"""Tests of holdfast.experiments.papers.hybrid."""

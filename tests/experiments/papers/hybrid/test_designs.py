@@ -7,14 +7,14 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from experiments.papers.hybrid.designs import (
+from holdfast.experiments.papers.hybrid.designs import (
     MOST_FACTORS,
     ResponseModel,
     readings_in_pieces,
     resolution_five,
     year_blocks,
 )
-from workloads.ground.errors import ParameterError
+from holdfast.workloads.ground.errors import ParameterError
 
 
 def test_any_four_factors_take_all_combinations_of_levels_equally_often() -> None:

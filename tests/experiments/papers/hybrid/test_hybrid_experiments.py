@@ -12,29 +12,35 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.papers.hybrid.claims import CHECKPOINT_CLAIMS, CLAIMS, Claim, examine
-from experiments.papers.hybrid.scenarios import Categories, PlanMinutes, _four, _measure_categories, _measure_plans
-from experiments.statistics import Interval
-from experiments.study.evidence import average, difference, every, near, reaches, within
-from experiments.study.experiment import all_experiments, find_experiment, read_tables
-from experiments.study.measurement_table import Measured
-from experiments.study.rules import Outcome
-from experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX
-from experiments.sweeps import DELAYS, simulations, sweep
-from experiments.sweeps.delays import count_delays
-from experiments.sweeps.grid import RunConfiguration
-from simulator import simulate
-from simulator.results.metrics import summarize
-from simulator.results.records import JobRecord, Records
+from holdfast.experiments import cli
+from holdfast.experiments.papers.hybrid.claims import CHECKPOINT_CLAIMS, CLAIMS, Claim, examine
+from holdfast.experiments.papers.hybrid.scenarios import (
+    Categories,
+    PlanMinutes,
+    _four,
+    _measure_categories,
+    _measure_plans,
+)
+from holdfast.experiments.statistics import Interval
+from holdfast.experiments.study.evidence import average, difference, every, near, reaches, within
+from holdfast.experiments.study.experiment import all_experiments, find_experiment, read_tables
+from holdfast.experiments.study.measurement_table import Measured
+from holdfast.experiments.study.rules import Outcome
+from holdfast.experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX
+from holdfast.experiments.sweeps import DELAYS, simulations, sweep
+from holdfast.experiments.sweeps.delays import count_delays
+from holdfast.experiments.sweeps.grid import RunConfiguration
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.simulator.results.records import JobRecord, Records
+from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
+from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.year import ThetaYear
 from tests.reference.hybrid import replay
 from tests.support.jobs import on_demand, rigid
-from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.units import to_ticks
-from workloads.hybrid.assignment import assign
-from workloads.table.job import JobType
-from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 TRACES = range(4)
 #: Claims that are no comparison of two sides.

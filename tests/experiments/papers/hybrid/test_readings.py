@@ -9,28 +9,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.paper_readings import FACTORS, Reading, named_reading
-from experiments.papers.hybrid.designs import resolution_five, year_blocks
-from experiments.papers.hybrid.factors import (
+from holdfast.experiments.paper_readings import FACTORS, Reading, named_reading
+from holdfast.experiments.papers.hybrid.designs import resolution_five, year_blocks
+from holdfast.experiments.papers.hybrid.factors import (
     CROSSED,
     crossed_choices,
     neighbours,
 )
-from experiments.papers.hybrid.fidelity import checkpoint_stage, score_readings
-from experiments.papers.hybrid.published_levels import LEVELS
-from experiments.papers.hybrid.readings import PAPER, Readings, best_score, rank_by_outlook
-from experiments.papers.hybrid.search import measured_outlook, outlook, promising_readings, screening_responses
-from experiments.study.experiment import find_experiment, read_tables, run_experiment
-from experiments.study.rules import Above, AtMost, Below, Near, Outcome
-from experiments.study.verdicts import Verdict
-from simulator import simulate
-from simulator.results.metrics import summarize
+from holdfast.experiments.papers.hybrid.fidelity import checkpoint_stage, score_readings
+from holdfast.experiments.papers.hybrid.published_levels import LEVELS
+from holdfast.experiments.papers.hybrid.readings import PAPER, Readings, best_score, rank_by_outlook
+from holdfast.experiments.papers.hybrid.search import measured_outlook, outlook, promising_readings, screening_responses
+from holdfast.experiments.study.experiment import find_experiment, read_tables, run_experiment
+from holdfast.experiments.study.rules import Above, AtMost, Below, Near, Outcome
+from holdfast.experiments.study.verdicts import Verdict
+from holdfast.simulator import simulate
+from holdfast.simulator.results.metrics import summarize
+from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.presets import preset_year
+from holdfast.workloads.theta.year import ThetaYear
 from tests.experiments.papers.hybrid.test_hybrid_experiments import as_printed, turned_round, world
-from workloads.ground.errors import InputError, ParameterError
-from workloads.hybrid.assignment import assign
-from workloads.theta.generator import generate
-from workloads.theta.presets import preset_year
-from workloads.theta.year import ThetaYear
 
 FOUR = CROSSED[:4]
 DESIGN = crossed_choices(FOUR, resolution_five(4))

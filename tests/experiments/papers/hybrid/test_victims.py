@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from experiments.papers.hybrid.victim_counter import Watching, latest
-from experiments.papers.hybrid.victims import RULES, VictimRule, Victims, _Task, _victim_rows
-from experiments.study.experiment import find_experiment, read_tables, run_experiment
-from experiments.study.rules import Outcome
-from simulator import simulate
-from simulator.conformance import check_policy
+from holdfast.experiments.papers.hybrid.victim_counter import Watching, latest
+from holdfast.experiments.papers.hybrid.victims import RULES, VictimRule, Victims, _Task, _victim_rows
+from holdfast.experiments.study.experiment import find_experiment, read_tables, run_experiment
+from holdfast.experiments.study.rules import Outcome
+from holdfast.simulator import simulate
+from holdfast.simulator.conformance import check_policy
+from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.hybrid.assignment import assign
+from holdfast.workloads.table.job import JobType
+from holdfast.workloads.theta.generator import generate
+from holdfast.workloads.theta.presets import preset_year
+from holdfast.workloads.theta.year import ThetaYear
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.ground.errors import InputError
-from workloads.hybrid.assignment import assign
-from workloads.table.job import JobType
-from workloads.theta.generator import generate
-from workloads.theta.presets import preset_year
-from workloads.theta.year import ThetaYear
 
-WATCHED = "experiments.papers.hybrid.victim_counter:Watching"
+WATCHED = "holdfast.experiments.papers.hybrid.victim_counter:Watching"
 #: All jobs of a small year.
 TRACE = generate(preset_year("even-projects", ThetaYear(jobs=900)), 0)
 JOBS = assign(TRACE, seed=0, notice_mix="W2", group_by="campaign")

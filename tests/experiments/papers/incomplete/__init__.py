@@ -1,1 +1,1 @@
-"""Tests of experiments.papers.incomplete."""
+"""Tests of holdfast.experiments.papers.incomplete."""

@@ -11,23 +11,23 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from experiments.papers.incomplete import degree as incomplete_degree
-from experiments.papers.incomplete import estimators as incomplete_estimators
-from experiments.papers.incomplete import fits as incomplete_fits
-from experiments.papers.incomplete import loss as incomplete_loss
-from experiments.papers.incomplete.applications import applications, best_strategy
-from experiments.papers.incomplete.draws import PUBLISHED
-from experiments.papers.incomplete.estimators import Setting, measure_losses
-from experiments.papers.incomplete.loss import Summary, summaries
-from experiments.study.equivalence import anywhere
-from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
-from experiments.study.rules import Decision
-from experiments.study.verdicts import Outcome, Verdict
+from holdfast.experiments.papers.incomplete import degree as incomplete_degree
+from holdfast.experiments.papers.incomplete import estimators as incomplete_estimators
+from holdfast.experiments.papers.incomplete import fits as incomplete_fits
+from holdfast.experiments.papers.incomplete import loss as incomplete_loss
+from holdfast.experiments.papers.incomplete.applications import applications, best_strategy
+from holdfast.experiments.papers.incomplete.draws import PUBLISHED
+from holdfast.experiments.papers.incomplete.estimators import Setting, measure_losses
+from holdfast.experiments.papers.incomplete.loss import Summary, summaries
+from holdfast.experiments.study.equivalence import anywhere
+from holdfast.experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
+from holdfast.experiments.study.rules import Decision
+from holdfast.experiments.study.verdicts import Outcome, Verdict
+from holdfast.workloads.distributions import from_samples, truncated_normal
+from holdfast.workloads.distributions.mixture import mixture
+from holdfast.workloads.distributions.shifted import shift
+from holdfast.workloads.ground.errors import ParameterError
 from tests.support.alterations import never_flips
-from workloads.distributions import from_samples, truncated_normal
-from workloads.distributions.mixture import mixture
-from workloads.distributions.shifted import shift
-from workloads.ground.errors import ParameterError
 
 FEW = ("norm", "truncexpon")
 TINY: dict[str, Callable[[Any], Any]] = {
@@ -48,12 +48,12 @@ TINY: dict[str, Callable[[Any], Any]] = {
 @pytest.fixture(autouse=True)
 def few_families(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three usual distributions instead of 27, which take a second each time."""
-    from workloads.fits import fit_usual
+    from holdfast.workloads.fits import fit_usual
 
     def few(samples: Any, names: Any = ("norm", "truncexpon")) -> Any:
         return fit_usual(samples, names)
 
-    from experiments.papers.incomplete import behaviour as incomplete_behaviour
+    from holdfast.experiments.papers.incomplete import behaviour as incomplete_behaviour
 
     for module in (incomplete_estimators, incomplete_behaviour, incomplete_fits):
         monkeypatch.setattr(module, "fit_usual", few)
@@ -305,7 +305,7 @@ def test_a_size_that_tells_the_time_is_a_correlation() -> None:
 
 
 def test_a_density_is_added_up_to_its_cdf() -> None:
-    from workloads.fits import Fit
+    from holdfast.workloads.fits import Fit
 
     fit = Fit("norm", None, 0.0, {"loc": 5.0, "scale": 2.0})
     times, cdf, added = incomplete_fits._integrate_density(fit, 2000)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.papers.incomplete.kept_starts import replay_windows
-from experiments.planning.reservation_series import Reservation, replay_series
-from workloads.ground.errors import ParameterError
+from holdfast.experiments.papers.incomplete.kept_starts import replay_windows
+from holdfast.experiments.planning.reservation_series import Reservation, replay_series
+from holdfast.workloads.ground.errors import ParameterError
 
 
 def _job(*lengths: float, used: float | None = None) -> list[Reservation]:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.papers.incomplete import sampling as incomplete_sampling
-from experiments.papers.incomplete.logs import (
+from holdfast.experiments.papers.incomplete import sampling as incomplete_sampling
+from holdfast.experiments.papers.incomplete.logs import (
     FIGURE_6,
     RunLog,
     generate_log,
@@ -20,13 +20,13 @@ from experiments.papers.incomplete.logs import (
     list_applications,
     read_logs,
 )
-from experiments.papers.incomplete.sampling import Logs, fit_plan, measure_logs, optimal_plan
-from experiments.study.experiment import Resources, find_experiment, run_experiment
-from experiments.study.verdicts import Outcome, Verdict
+from holdfast.experiments.papers.incomplete.sampling import Logs, fit_plan, measure_logs, optimal_plan
+from holdfast.experiments.study.experiment import Resources, find_experiment, run_experiment
+from holdfast.experiments.study.verdicts import Outcome, Verdict
+from holdfast.workloads.distributions import exponential, from_samples
+from holdfast.workloads.fits import Samples, selection
+from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from tests.shared_data import shared_file
-from workloads.distributions import exponential, from_samples
-from workloads.fits import Samples, selection
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
 FEW = ("norm", "gamma", "truncexpon")
 SMALL = Logs(applications=("cerebellum",), runs=60, sizes=(6, 30), repetitions=2, cells=40, families=FEW)
@@ -64,7 +64,7 @@ def test_runs_are_as_alike_as_their_sessions_say(name: str, lag: int) -> None:
 
 
 def test_the_surface_distribution_is_that_of_figure_2() -> None:
-    from experiments.papers.incomplete.behaviour import Inputs, _measure_inputs
+    from holdfast.experiments.papers.incomplete.behaviour import Inputs, _measure_inputs
 
     rows = _measure_inputs(Inputs(runs=5000), 1)[""]
     distribution = list_applications()["surface"].distribution

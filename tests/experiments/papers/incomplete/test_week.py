@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.papers.incomplete.logs import FIGURE_6, generate_log, list_applications
-from experiments.papers.incomplete.submissions import draw_week, draw_widths, make_plans, run_week
-from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
-from experiments.study.verdicts import Outcome
+from holdfast.experiments import cli
+from holdfast.experiments.papers.incomplete.logs import FIGURE_6, generate_log, list_applications
+from holdfast.experiments.papers.incomplete.submissions import draw_week, draw_widths, make_plans, run_week
+from holdfast.experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
+from holdfast.experiments.study.verdicts import Outcome
+from holdfast.workloads.ground.streams import stream
 from tests.reference.queue import queued, spent
-from workloads.ground.streams import stream
 
 FEW = ("norm", "gamma")
 NAME = "incomplete-fig8"

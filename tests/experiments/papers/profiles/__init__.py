@@ -1,1 +1,1 @@
-"""Tests of experiments.papers.profiles."""
+"""Tests of holdfast.experiments.papers.profiles."""

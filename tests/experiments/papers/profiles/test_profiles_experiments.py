@@ -8,8 +8,14 @@ from typing import Any
 
 import pytest
 
-from experiments.study.experiment import Experiment, all_experiments, find_experiment, read_tables, run_experiment
-from experiments.study.verdicts import Outcome
+from holdfast.experiments.study.experiment import (
+    Experiment,
+    all_experiments,
+    find_experiment,
+    read_tables,
+    run_experiment,
+)
+from holdfast.experiments.study.verdicts import Outcome
 from tests.shared_data import shared_file
 from tests.support.alterations import never_flips
 
