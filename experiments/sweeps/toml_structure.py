@@ -95,8 +95,8 @@ def make_sweep(**tables: Any) -> Sweep:
     ((0, 1, 2), {'node_mtbf': (31536000.0, 157680000.0)})
     >>> make_sweep(workload={"seed": 0})
     Traceback (most recent call last):
-    holdfast.workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds,
-    jobs, \
+    holdfast.workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, \
+jobs, \
 presets, traces, nodes, format, procs_per_node, where, unit, columns, lenient, machine, placement
     """
     return _structure(tables, "", ".")

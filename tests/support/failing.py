@@ -15,7 +15,6 @@ from types import FrameType
 from typing import Any
 from unittest import mock
 
-
 __all__ = ["KINDS", "Operations"]
 
 #: Kinds of operations, and what fails with which error.

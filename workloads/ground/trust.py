@@ -43,8 +43,8 @@ def trust(given: bool = True) -> Iterator[None]:
     'my.module:mine'
     >>> admit("order", "my.module:mine", "fig6.toml", key="options.order")
     Traceback (most recent call last):
-    holdfast.workloads.ground.errors.TraceError: fig6.toml: options.order: the order 'my.module:mine' is code that a
-    file \
+    holdfast.workloads.ground.errors.TraceError: fig6.toml: options.order: the order 'my.module:mine' is code that a \
+file \
 names; legal without trust are names that are built in or of an installed package: look at the code, then add --trust \
 (in Python: hf.trust())
     """

@@ -77,10 +77,10 @@ class Assignment:
     types: Annotated[
         str,
         Parameter(
-            "types that the log records, such as qos:high=on-demand,low=spot",
+            "types that the log records, as qos:high=on-demand",
             group=PREPARING,
             metavar="COLUMN:VALUE=TYPE",
-            default=": the column with the role type, else drawn",
+            default="column type, else drawn",
         ),
     ] = ""
     shares: Annotated[
@@ -98,7 +98,7 @@ class Assignment:
     notice_mix: Annotated[
         str | Sequence[float],
         Parameter(
-            "notices of on-demand jobs: most without (W1), accurate (W2), early (W3) or late (W4), all alike (W5), or "
+            "notices: most none (W1), accurate (W2), early (W3) or late (W4), all alike (W5), or "
             "their four shares, as 0.4,0.3,0.2,0.1",
             group=PREPARING,
             metavar="{W1,...,W5}",
@@ -112,7 +112,7 @@ class Assignment:
             metavar="TIME,TIME",
         ),
     ] = (900.0, 1800.0)
-    lateness: Annotated[Seconds, Parameter("longest delay of a late on-demand job", group=PREPARING)] = 1800.0
+    lateness: Annotated[Seconds, Parameter("longest delay of a late job", group=PREPARING)] = 1800.0
     no_show_share: Annotated[Share, Parameter("share of noticed jobs that never arrive", group=PREPARING)] = 0.0
     largest_on_demand: Annotated[
         Share,
@@ -142,7 +142,7 @@ class Assignment:
         Parameter("place of setup and checkpoints: inside the recorded runtime, or added to it", group=PREPARING),
     ] = "inside"
     node_mtbf: Annotated[
-        Seconds, Parameter("mean time between failures of a node, for Daly's checkpoint interval", group=PREPARING)
+        Seconds, Parameter("mean time between failures of a node", group=PREPARING)
     ] = NODE_MTBF
     checkpoint_factor: Annotated[
         Positive, Parameter("ratio of the checkpoint interval to Daly's optimum", group=PREPARING)
@@ -160,7 +160,7 @@ class Assignment:
         ),
     ] = "extended"
     stochastic_share: Annotated[
-        Share, Parameter("share of the groups that become stochastic applications", group=PREPARING)
+        Share, Parameter("share of the groups that become stochastic", group=PREPARING)
     ] = 0.0
     plan: Annotated[str, Parameter("planning strategy of stochastic jobs", group=PREPARING)] = "optimal"
 

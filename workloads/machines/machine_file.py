@@ -64,8 +64,8 @@ def make_machine(**tables: Any) -> Machine:
     (4, 'all', 191488)
     >>> make_machine(nodes=[{"names": "n[1-4]", "core": 32}])
     Traceback (most recent call last):
-    holdfast.workloads.ground.errors.InputError: nodes[0]: unknown key 'core': did you mean cores? known are names,
-    cores, \
+    holdfast.workloads.ground.errors.InputError: nodes[0]: unknown key 'core': did you mean cores? known are names, \
+cores, \
 memory, gpus, features, weight
     """
     keys = _Keys("", tables, ("nodes", "partitions", "limits", "qos", "origin", "estimated"))

@@ -211,7 +211,7 @@ class PaperReading:
     reading: Annotated[
         str | None,
         Parameter(
-            "interpretation of the hybrid paper, which sets the defaults of the other options: default, or paper, "
+            "reading of the hybrid paper, which sets the defaults of other options: default, or paper, "
             "which reproduces most of its results, see docs/model.md",
             default="=default",
         ),

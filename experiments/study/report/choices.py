@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["page_section", "section_html", "sentence_html"]
 
 _HERE = Path(__file__).parent
-_PLACES = (_HERE.parents[2] / "docs", _HERE / "docs")
+_PLACES = (_HERE.parents[3] / "docs", _HERE / "docs")
 
 
 def page_section(page: str, heading: str) -> str:
