@@ -15,20 +15,21 @@ import scipy.stats  # noqa: F401
 
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_extensions")]
-#: What the reference documents.
+#: What the reference documents, below the package ``holdfast``.
 PUBLIC = ("workloads", "policies", "simulator", "experiments/sweeps")
-TOP = ("workloads", "policies", "simulator", "experiments")
+BELOW = ("holdfast.workloads", "holdfast.policies", "holdfast.simulator", "holdfast.experiments")
 
 # Annotations name types that are imported for the type checker alone, so those imports are made, too: everything is
 # imported once as it is, with the libraries (which would not bear it), then our own modules again. They have no cycles,
 # not even then (a test keeps it).
 for flag in (False, True):
-    for name in [name for name in sys.modules if name.split(".")[0] in TOP]:
+    for name in [name for name in sys.modules if name.startswith(BELOW)]:
         del sys.modules[name]
     typing.TYPE_CHECKING = flag
     for package in PUBLIC:
         for path in sorted((ROOT / package).rglob("*.py")):
-            import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            import_module(f"holdfast.{name}")
 typing.TYPE_CHECKING = False
 
 project = "Holdfast"
@@ -54,12 +55,13 @@ templates_path = ["_templates"]
 nitpicky = True
 # Annotations name types of other libraries; their documentation is elsewhere, and the build needs no network.
 nitpick_ignore_regex = [
-    (r"py:.*", rf"(?!({'|'.join(TOP)})\b)\w+\..*"),
-    (r"py:.*", r".*\._\w+|policies\.registry\.T|experiments\.recordings\.replay\.\w+"),  # not documented
+    # Names of the public package itself have no page of their own; the modules below it do.
+    (r"py:.*", r"(?!holdfast\.(workloads|policies|simulator|experiments)\b)\w+\..*"),
+    (r"py:.*", r".*\._\w+|holdfast\.(policies\.registry\.T|experiments\.recordings\.replay\.\w+)"),  # not documented
     (r"py:class", r"Floats|Ints"),  # aliases
     (r"py:class", r"locals>\..*"),  # defaults that a function makes
-    (r"py:class", r"experiments\.recordings\.measurement\.Measurement"),
-    (r"py:obj", r"experiments\.learning\.vector\.vector"),
+    (r"py:class", r"holdfast\.experiments\.recordings\.measurement\.Measurement"),
+    (r"py:obj", r"holdfast\.experiments\.learning\.vector\.vector"),
 ]
 
 # Pages are read on GitHub as well: links are relative, to files and to headings as GitHub names them.

@@ -146,7 +146,7 @@ class PlainSamples(Samples):
 
     @cached_property
     def table(self) -> Ints:  # type: ignore[override]  # computed, and then an attribute
-        """:attr:`~holdfast.simulator.results.records.Samples.table`."""
+        """``Samples.table``."""
         jobs, started, ended = self._jobs, self._started, self._ended
         # Same as numpy.union1d, which would also import masked arrays.
         instants = (jobs.submit, ended) if jobs.eligible is jobs.submit else (jobs.submit, jobs.eligible, ended)

@@ -141,9 +141,7 @@ class Assignment:
         Literal["inside", "added"],
         Parameter("place of setup and checkpoints: inside the recorded runtime, or added to it", group=PREPARING),
     ] = "inside"
-    node_mtbf: Annotated[
-        Seconds, Parameter("mean time between failures of a node", group=PREPARING)
-    ] = NODE_MTBF
+    node_mtbf: Annotated[Seconds, Parameter("mean time between failures of a node", group=PREPARING)] = NODE_MTBF
     checkpoint_factor: Annotated[
         Positive, Parameter("ratio of the checkpoint interval to Daly's optimum", group=PREPARING)
     ] = 1.0
@@ -159,9 +157,7 @@ class Assignment:
             "walltime of jobs with overheads: extended by them, or the trace's, which ends them", group=PREPARING
         ),
     ] = "extended"
-    stochastic_share: Annotated[
-        Share, Parameter("share of the groups that become stochastic", group=PREPARING)
-    ] = 0.0
+    stochastic_share: Annotated[Share, Parameter("share of the groups that become stochastic", group=PREPARING)] = 0.0
     plan: Annotated[str, Parameter("planning strategy of stochastic jobs", group=PREPARING)] = "optimal"
 
     def __post_init__(self) -> None:
