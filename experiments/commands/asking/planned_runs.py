@@ -181,7 +181,7 @@ def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Si
     configuration = {**simulation.configuration, "options": asdict(options)}
     workload = simulation.on_machine
     if workload is not None:
-        from holdfast.simulator.machine_simulation import check_machine_replay
+        from holdfast.simulator.machine_rules import check_machine_replay
         from holdfast.simulator.partitioned_simulation import needs_pools
 
         if mechanism == BASELINE and not needs_pools(Jobs.of(simulation.jobs), workload.machine):
