@@ -14,7 +14,7 @@ from holdfast.experiments.commands.asking.cluster_state_options import (
     read_record,
     write_document,
 )
-from holdfast.experiments.commands.asking.machine_states import NodeRequest
+from holdfast.experiments.commands.asking.machine_states import NodeRequest, describes_machine, read_machine_present
 from holdfast.experiments.commands.asking.site_snapshots import site_question
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError
@@ -71,7 +71,8 @@ def main(arguments: Arguments) -> None:
     question = site_question("forecast", arguments.present, arguments.rules)
     drawing = arguments.drawing.keywords(question.rules)
     check_outputs(arguments.json, arguments.plot)
-    present = read_present(question)
+    on_machine = describes_machine(question.rules.machine)
+    present = read_machine_present(question) if on_machine else read_present(question)
     state, requests = present.state, present.requests
     asked = list(arguments.job) or None
     if requests is None and arguments.request.given:

@@ -282,10 +282,6 @@ def read_present(question: Question) -> Present:
         If a file or an option is not usable.
     """
     asked, rules = question.present, question.rules
-    from holdfast.experiments.commands.asking.machine_states import describes_machine, read_machine_present
-
-    if describes_machine(rules.machine):
-        return read_machine_present(question)
     from holdfast.experiments.forecast.known_past import known_at, started_at
     from holdfast.experiments.forecast.machine_state import state_at
     from holdfast.experiments.forecast.sources import read_log

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from holdfast.experiments.commands.asking.cluster_state_options import Present, Question
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.parameters import Group, Parameter, Values, whole, wholes
 from holdfast.workloads.ground.units import LARGEST_SIZE
 
 if TYPE_CHECKING:
-    from holdfast.experiments.commands.asking.cluster_state_options import Present, Question
     from holdfast.workloads.machines.request import ResourceRequest
 
 __all__ = ["NodeRequest", "RequestOptions", "describes_machine", "read_machine_present"]
@@ -96,7 +96,6 @@ def read_machine_present(question: Question) -> Present:
     InputError
         If a file or an option is not usable, or not modelled on a machine.
     """
-    from holdfast.experiments.commands.asking.cluster_state_options import Present
     from holdfast.experiments.commands.asking.machine_options import check_reading, fit_log, machine_remarks
     from holdfast.experiments.forecast.known_past import known_at
     from holdfast.experiments.forecast.machine_requests import MachineRequests
