@@ -30,7 +30,7 @@ from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.workloads.table.job_table import write_job_table
 from tests.experiments.slurm.awkward_tables import random_awkward_table, submit_awkward_table
 from tests.experiments.slurm.served_tables import random_served_table
-from tests.experiments.slurm.test_workflows import block, comparison_plan
+from tests.experiments.slurm.workflow_lab import measure_responses
 from tests.support.processes import until
 
 pytestmark = pytest.mark.slurm
@@ -167,76 +167,17 @@ def submitted(lab: Lab, name: str, *words: str) -> None:
     assert Path(name, "submitted").exists(), done.stderr
 
 
-#: Each attempt has twice the limit of the one before, and begins anew.
-DOUBLE = """
-for minutes in 40 80 160 320; do
-    sbatch --wait --nodes=1 --time="$minutes" --output=log <<END && exit 0
-#!/bin/bash
-rm -f "$HOLDFAST_STATE"
-exec $(printf '%q ' "$@")
-END
-done
-exit 1
-"""
-
-
-def attempts_of(lab: Lab, way: str, number: int, runtime: float) -> subprocess.Popen[bytes]:
-    """Run a program by a script that submits its attempts, in a directory of its own; at the end it writes the time."""
-    folder = Path(way, str(number)).absolute()
-    folder.mkdir(parents=True)
-    shutil.copy(DOCS / "examples" / "slurm" / "attempts.py", folder)
-    (folder / "program.py").write_text(PROGRAM)
-    (folder / "plan.json").write_text(comparison_plan().to_json())
-    (folder / "attempts.sh").write_text(block("attempts.sh") if way == "plan" else DOUBLE)
-    words = f"bash attempts.sh python program.py {runtime:g}; echo $? $(date +%s) >ended.new; mv ended.new ended"
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
-    own = {"PATH": path, "HOLDFAST_STATE": str(folder / "state"), "SBATCH_PARTITION": way}
-    environment = {**os.environ, **lab.variables, **own}
-    return subprocess.Popen(["bash", "-c", words], cwd=folder, env=environment)
-
-
 def test_attempts_of_a_plan_respond_sooner_than_doubling(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twelve jobs of unknown runtime, by the recipe and doubled, each way on four nodes of its own."""
     monkeypatch.chdir(tmp_path)
-    random = np.random.default_rng(SEED)
-    sigma = np.sqrt(np.log(2))
-    runtimes = random.lognormal(np.log(2400) - sigma**2 / 2, sigma, 12).round()
-    submits = np.cumsum(random.exponential(runtimes.mean() / 4 / 0.6, 12)).tolist()
-    for way, nodes in (("plan", "n[1-4]"), ("double", "n[5-8]")):
-        lab.call(
-            ["scontrol", "create", f"PartitionName={way}", f"Nodes={nodes}", "State=UP", "OverSubscribe=EXCLUSIVE"]
-        )
-    slurm = LabSlurm(lab)
-    begin = slurm.now() + 60
-    scripts = []
-    for number, submit in enumerate(submits):
-        time.sleep(max(0.0, begin + submit - slurm.now()) / lab.speed)
-        scripts += [attempts_of(lab, way, number, float(runtimes[number])) for way in ("plan", "double")]
-    try:
-        until(lambda: time.sleep(1) or all(script.poll() is not None for script in scripts), 600)
-    finally:
-        for script in scripts:
-            script.kill()
-            script.wait()
-    responses = {}
-    for way in ("plan", "double"):
-        ended = [Path(way, str(number), "ended").read_text().split() for number in range(12)]
-        assert {status for status, _ in ended} == {"0"}
-        responses[way] = float(np.mean([float(at) - begin for _, at in ended]) - np.mean(submits))
-    jobs = lab.call(
-        ["sacct", "-a", "-X", "-n", "-P", "-S", "2020-01-01", "-E", "now+2days", "-r", "plan", "-o", "ElapsedRaw"]
-    )
-    used = [float(line) for line in jobs.split()]
-    # Nothing is computed twice: an attempt that saves is told 130 s before its limit, up to a minute early, and has a
-    # restart.
-    lost = sum(used) - runtimes.sum()
-    print(f"{responses} s, {len(used)} attempts by the plan, {lost:.0f} s beside the runtimes")
-    assert lost <= 240 * len(used)
-    assert responses["plan"] < 0.8 * responses["double"]
-    for way in ("plan", "double"):
-        lab.call(["scontrol", "delete", f"PartitionName={way}"])
+    found = measure_responses(lab, SEED, 12, load=0.6, patience=600)
+    print(found)
+    # No saved work is lost: an attempt goes on from where the one before it was.
+    assert found["plan"].repeated == 0
+    assert found["double"].repeated > 0
+    assert found["plan"].mean < 0.8 * found["double"].mean
 
 
 def restart_controller(lab: Lab) -> None:
