@@ -90,7 +90,12 @@ def lab() -> Iterator[Lab]:
 def _empty(lab: Lab) -> None:
     """What an earlier test has left is cancelled."""
     lab.call(["scancel", f"--user={getpass.getuser()}"])
-    until(lambda: not lab.call(["squeue", "-h", "-o", "%i"]).split(), 120)
+    until(lambda: is_empty(lab), 120)
+
+
+def is_empty(lab: Lab) -> bool:
+    """Whether no job is in the queue; a busy controller may not answer at once."""
+    return not patiently(LabSlurm(lab), ["squeue", "-h", "-o", "%i"]).split()
 
 
 def test_it_listens_on_loopback_alone(lab: Lab) -> None:
@@ -224,7 +229,7 @@ def test_twenty_sequences_complete_and_survive(lab: Lab, tmp_path: Path, monkeyp
 
     def over() -> bool:
         time.sleep(1)  # each question is a load on the lab
-        return not lab.call(["squeue", "-h", "-o", "%i"]).split()
+        return is_empty(lab)
 
     until(over, 500)
     jobs = lab.call(["sacct", "-a", "-X", "-n", "-P", "-S", "2020-01-01", "-E", "now+2days", "-o", "JobName,JobIDRaw"])
@@ -258,7 +263,7 @@ def test_a_mechanism_is_carried_out(lab: Lab, tmp_path: Path, monkeypatch: pytes
     near = [row for row in rows if row["difference_s"] and abs(float(row["difference_s"])) <= 300]
     assert len(near) >= 0.8 * len(rows)
     slurm = LabSlurm(lab)
-    assert not patiently(slurm, ["squeue", "-h", "-o", "%i"]).split()
+    assert is_empty(lab)
     assert "No reservations" in patiently(slurm, ["scontrol", "show", "reservation"])
 
 
@@ -301,7 +306,7 @@ def test_the_log_of_the_lab_is_read_as_that_of_a_site(
         nodes, runtime = random.integers(1, 6), random.integers(60, 300)
         words = ["-N", str(nodes), "-t", str(6 + nodes), "-o", "/dev/null", "--wrap", f"sleep {runtime}"]
         patiently(LabSlurm(lab), ["sbatch", *words])
-    until(lambda: not lab.call(["squeue", "-h", "-o", "%i"]).split(), 240)
+    until(lambda: is_empty(lab), 240)
     # The export of the guide "My sacct log", from its page, of all days.
     guide = (DOCS / "guides" / "sacct.md").read_text()
     (export,) = re.findall(r"^SLURM_TIME_FORMAT=%s sacct .*$", guide, re.MULTILINE)
@@ -326,7 +331,7 @@ def test_the_log_of_the_lab_is_read_as_that_of_a_site(
     assert cli.main(["forecast", *state, "--job", last, "--json", "forecast.json"]) == 0
     assert cli.main(["advise", *state, "--nodes", "4", "--walltime", "1h", "--json", "advice.json"]) == 0
     lab.call(["scancel", f"--user={getpass.getuser()}"])
-    until(lambda: not lab.call(["squeue", "-h", "-o", "%i"]).split(), 60)
+    until(lambda: is_empty(lab), 60)
     shell(f"sacct -D -X -P -S 2020-01-01 -E now+2days -o {export.split('-o ')[1].split(' >')[0]} > all.txt")
     assert cli.main(["info", "all.txt", "--nodes", "8"]) == 0
 
@@ -336,7 +341,7 @@ def test_a_twin_sees_the_jobs_of_the_lab_and_no_drift(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     lab.call(["sbatch", "-N", "1", "-t", "5", "-o", "/dev/null", "--wrap", "sleep 60"])
-    until(lambda: not lab.call(["squeue", "-h", "-o", "%i"]).split(), 60)
+    until(lambda: is_empty(lab), 60)
     fields = "JobID,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,NNodes,State,User,Account,NodeList"
     command = ["env", "SLURM_TIME_FORMAT=%s", "sacct", "-X", "-P", "-S", "2020-01-01", "-E", "now+2days", "-o", fields]
     Path("past.txt").write_text(lab.call(command))
