@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -81,7 +80,7 @@ def followed_queue(
         replay_on(slurm, submits_of_accounts(seed + 1, count, lab.nodes, 1.6), [], _log)
         time.sleep(120.0 / lab.speed)  # a reading sees the last start
     finally:
-        follow.send_signal(signal.SIGINT)
+        follow.terminate()  # a process in the background of a shell ignores SIGINT
         follow.wait(120)
     assert follow.returncode == 0
     with Path("followed", "scores.csv").open() as file:
