@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.simulator.resources.loop_arguments import Lives, Queue
+from holdfast.simulator.resources.loop_arguments import Lives, WaitingRing
 from holdfast.simulator.resources.loop_state import COMING, LEAVING
 from holdfast.simulator.resources.wait_causes import end_wait
 
@@ -43,7 +43,7 @@ def submit_followers(job: Any, over: Any, lives: Lives, state: Any) -> None:
         other = next_follower[other]
 
 
-def cancel_job(job: Any, now: Any, lives: Lives, queue: Queue) -> None:
+def cancel_job(job: Any, now: Any, lives: Lives, queue: WaitingRing) -> None:
     """Note that a job has left before its start, and take it out of the queue if it waits there."""
     lives.gone[job] = now
     if queue.linked[job] == 1:

@@ -16,13 +16,13 @@ __all__ = [
     "Choice",
     "Jobs",
     "Lives",
+    "LoopRecords",
     "Needs",
     "Nodes",
     "Plan",
-    "Queue",
-    "Records",
     "Rule",
     "Runs",
+    "WaitingRing",
     "Windows",
 ]
 
@@ -185,7 +185,7 @@ class Lives(NamedTuple):
     gone: Ints
 
 
-class Queue(NamedTuple):
+class WaitingRing(NamedTuple):
     """Waiting jobs, as a ring whose head is the number of jobs.
 
     Attributes
@@ -335,7 +335,7 @@ class Windows(NamedTuple):
     event_kind: Ints
 
 
-class Records(NamedTuple):
+class LoopRecords(NamedTuple):
     """Passes, preempted runs and the state.
 
     Attributes

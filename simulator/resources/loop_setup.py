@@ -16,13 +16,13 @@ from holdfast.simulator.resources.loop_arguments import (
     Choice,
     Jobs,
     Lives,
+    LoopRecords,
     Needs,
     Nodes,
     Plan,
-    Queue,
-    Records,
     Rule,
     Runs,
+    WaitingRing,
     Windows,
 )
 from holdfast.simulator.resources.loop_state import COMING, LEAVING, STATES
@@ -44,12 +44,12 @@ class LoopArguments(NamedTuple):
     jobs: Jobs
     accounts: Accounts
     lives: Lives
-    queue: Queue
+    queue: WaitingRing
     runs: Runs
     plan: Plan
     choice: Choice
     windows: Windows
-    records: Records
+    records: LoopRecords
 
 
 def loop_arguments(
@@ -99,7 +99,7 @@ def loop_arguments(
             zeros(len(columns.most) + 1),
         ),
         arrays.lives(columns, order, lives),
-        Queue(
+        WaitingRing(
             zeros(count + 1), zeros(count + 1), zeros(count), zeros(count + past), column([-1] * count),
             zeros(count * CAUSES), zeros(partitions), zeros(partitions),
         ),
@@ -115,7 +115,7 @@ def loop_arguments(
             *(zeros(size) for size in (needs, needs, needs, 3 * needs, 3 * needs)),
         ),
         arrays.windows(columns, shut),
-        Records(past, zeros(past * PAST_RUN), zeros(passes), zeros(passes * resources), sequence(state)),
+        LoopRecords(past, zeros(past * PAST_RUN), zeros(passes), zeros(passes * resources), sequence(state)),
     )  # fmt: skip
 
 

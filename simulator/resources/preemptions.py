@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.simulator.resources.loop_arguments import Lives, Queue, Records, Runs
+from holdfast.simulator.resources.loop_arguments import Lives, LoopRecords, Runs, WaitingRing
 from holdfast.simulator.resources.loop_state import ARRIVED, LEAVING, PAST, RUNNING
 from holdfast.simulator.resources.wait_causes import CAUSES
 
@@ -17,7 +17,7 @@ __all__ = ["PAST_RUN", "enqueue", "expect_cancellation", "keep_past_run", "remov
 PAST_RUN = 6
 
 
-def enqueue(job: Any, top: Any, ranks: Any, queue: Queue, state: Any) -> None:
+def enqueue(job: Any, top: Any, ranks: Any, queue: WaitingRing, state: Any) -> None:
     """Put a job into the queue by its rank."""
     after = queue.after
     before = queue.before
@@ -52,7 +52,7 @@ def remove_run(spot: Any, runs: Runs, state: Any) -> None:
         spot += 1
 
 
-def keep_past_run(job: Any, now: Any, runs: Runs, causes: Any, records: Records) -> None:
+def keep_past_run(job: Any, now: Any, runs: Runs, causes: Any, records: LoopRecords) -> None:
     """Write down a run that ends now before its time; the job has no nodes and no reason to wait yet."""
     past = records.past
     at = records.state[PAST] * PAST_RUN

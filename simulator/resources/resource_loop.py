@@ -14,13 +14,13 @@ from holdfast.simulator.resources.loop_arguments import (
     Choice,
     Jobs,
     Lives,
+    LoopRecords,
     Needs,
     Nodes,
     Plan,
-    Queue,
-    Records,
     Rule,
     Runs,
+    WaitingRing,
     Windows,
 )
 from holdfast.simulator.resources.loop_state import (
@@ -54,8 +54,8 @@ ALL = 1 << 40
 
 
 def replay_resources(
-    rule: Rule, nodes: Nodes, needs: Needs, jobs: Jobs, accounts: Accounts, lives: Lives, queue: Queue, runs: Runs,
-    plan: Plan, choice: Choice, windows: Windows, records: Records,
+    rule: Rule, nodes: Nodes, needs: Needs, jobs: Jobs, accounts: Accounts, lives: Lives, queue: WaitingRing,
+    runs: Runs, plan: Plan, choice: Choice, windows: Windows, records: LoopRecords,
 ) -> None:  # fmt: skip
     """Simulate until all jobs have started and ended.
 

@@ -18,9 +18,9 @@ from holdfast.simulator.resources.loop_arguments import (
     Needs,
     Nodes,
     Plan,
-    Queue,
     Rule,
     Runs,
+    WaitingRing,
     Windows,
 )
 from holdfast.simulator.resources.loop_state import (
@@ -43,8 +43,8 @@ __all__ = ["schedule"]
 
 
 def schedule(
-    rule: Rule, nodes: Nodes, needs: Needs, jobs: Jobs, accounts: Accounts, lives: Lives, queue: Queue, runs: Runs,
-    plan: Plan, choice: Choice, windows: Windows, state: Any,
+    rule: Rule, nodes: Nodes, needs: Needs, jobs: Jobs, accounts: Accounts, lives: Lives, queue: WaitingRing,
+    runs: Runs, plan: Plan, choice: Choice, windows: Windows, state: Any,
 ) -> Any:  # fmt: skip
     """Start the waiting jobs that can start, in order.
 

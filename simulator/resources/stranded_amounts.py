@@ -10,12 +10,12 @@ from holdfast.simulator.resources.loop_arguments import (
     Accounts,
     Choice,
     Jobs,
+    LoopRecords,
     Needs,
     Nodes,
     Plan,
-    Queue,
-    Records,
     Rule,
+    WaitingRing,
     Windows,
 )
 from holdfast.simulator.resources.loop_state import CHANGED, NOW, PASSES, RELEASED
@@ -26,8 +26,8 @@ __all__ = ["measure_stranded"]
 
 
 def measure_stranded(
-    rule: Rule, nodes: Nodes, needs: Needs, jobs: Jobs, accounts: Accounts, queue: Queue, plan: Plan, choice: Choice,
-    windows: Windows, records: Records,
+    rule: Rule, nodes: Nodes, needs: Needs, jobs: Jobs, accounts: Accounts, queue: WaitingRing, plan: Plan,
+    choice: Choice, windows: Windows, records: LoopRecords,
 ) -> None:  # fmt: skip
     """Write the amounts that are stranded from this pass to the next one into ``records.stranded``.
 
