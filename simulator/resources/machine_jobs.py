@@ -86,6 +86,8 @@ class JobStart(NamedTuple):
         What it waited for.
     place
         Place among all starts, from 0.
+    cause
+        Why it got these nodes, under a mechanism; empty: in the order of the queue.
     """
 
     start: int
@@ -96,6 +98,7 @@ class JobStart(NamedTuple):
     limit: Limit | None
     wait: JobWait = JobWait()
     place: int = 0
+    cause: str = ""
 
 
 def queue_time(job: MachineJob) -> int:
