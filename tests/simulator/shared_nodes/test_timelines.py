@@ -145,8 +145,8 @@ def test_a_warned_job_stays_for_two_minutes_and_the_other_cores_of_the_node_are_
 
 
 def test_a_plan_preempts_after_a_checkpoint_and_the_victim_lends() -> None:
-    # Setup 10, then dumps of 10 s after each 90 s: complete at 110, 210, 310. The plan for an arrival at 250 preempts at
-    # 210, and loses the setup alone.
+    # Setup 10, then dumps of 10 s after each 90 s: complete at 110, 210, 310. The plan for an arrival at 250 preempts
+    # at 210, and loses the setup alone.
     victim = Job(
         1, JobType.RIGID, submit=0, nodes=4, runtime=1000, walltime=1000, setup=10, checkpoint_interval=90,
         checkpoint_cost=10,
