@@ -23,7 +23,8 @@ from holdfast.simulator.results.result import Result
 from holdfast.simulator.shared_nodes.demand import demand_of
 from holdfast.simulator.shared_nodes.engine import SharedEngine
 from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
-from holdfast.simulator.shared_nodes.state import SharedMachine, Stretch
+from holdfast.simulator.shared_nodes.state import SharedMachine
+from holdfast.simulator.shared_nodes.stretches import Stretch
 from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
 from holdfast.workloads.table.job import STOCHASTIC, Job
@@ -247,7 +248,16 @@ def _replay(
         taken = tuple(item.taken[node] for node in nodes)
         partition = names[item.need.partition]
         return JobStart(
-            item.start + origin, item.end + origin, partition, nodes, taken, None, wait, item.place, item.cause
+            item.start + origin,
+            item.end + origin,
+            partition,
+            nodes,
+            taken,
+            None,
+            wait,
+            item.place,
+            item.cause,
+            item.ending,
         )
 
     starts: list[JobStart | None] = [None] * len(jobs)

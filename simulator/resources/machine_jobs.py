@@ -86,8 +86,8 @@ class JobStart(NamedTuple):
         What it waited for.
     place
         Place among all starts, from 0.
-    cause
-        Why it got these nodes, under a mechanism; empty: in the order of the queue.
+    cause, ending
+        Under a mechanism, why it got these nodes and why it left them before its end; empty: not known.
     """
 
     start: int
@@ -99,6 +99,7 @@ class JobStart(NamedTuple):
     wait: JobWait = JobWait()
     place: int = 0
     cause: str = ""
+    ending: str = ""
 
 
 def queue_time(job: MachineJob) -> int:

@@ -97,19 +97,29 @@ def demand_of(table: NodeTable, request: ResourceRequest, walltime: float, job: 
 
     Notes
     -----
-    An on-demand or malleable job that asks for tasks alone is divided into the fewest equal parts that fit.
+    An on-demand or malleable job that asks for tasks alone is divided into the fewest equal parts that fit each node
+    which holds a task at all; if the machine does not hold these, into the fewest that it holds.
     """
     options = table.needs(request, walltime)
     if not options[0].tasks:
         return Demand(table, options, divided=True)
     if baseline or job.type not in (ON_DEMAND, MALLEABLE) or request.tasks is None:
         return Demand(table, options, divided=False)
-    for per_node in _part_sizes(request.tasks):
+    need = options[0]
+    smallest = min(filter(None, (_tasks_on(table.capacities[node], need) for node in need.eligible)))
+    sizes = _part_sizes(request.tasks)
+    for per_node in sorted(sizes, key=lambda size: (size > smallest, -size)):
         try:
             return Demand(table, table.needs(replace(request, tasks_per_node=per_node), walltime), divided=True)
         except UnfitError:
             continue
     return Demand(table, options, divided=False)
+
+
+def _tasks_on(capacity: Amounts, need: Need) -> int:
+    """Number of tasks that an empty node holds."""
+    left = [have - base for have, base in zip(capacity, need.base, strict=True)]
+    return 0 if min(left) < 0 else min(have // one for have, one in zip(left, need.vector, strict=True) if one)
 
 
 def _part_sizes(tasks: int) -> Sequence[int]:

@@ -12,13 +12,12 @@ from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
 from holdfast.simulator.shared_nodes.arrivals import ArrivalService
 from holdfast.simulator.shared_nodes.clock import ARRIVAL, COMPLETION, NOTICE, PLAN, REQUEUE, InstantClock
 from holdfast.simulator.shared_nodes.demand import Amounts
-from holdfast.simulator.shared_nodes.holds import PartLoan, PartReservation
 from holdfast.simulator.shared_nodes.notices import NoticeService
+from holdfast.simulator.shared_nodes.occupants import PartLoan, PartReservation, SharedRun
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
 from holdfast.simulator.shared_nodes.returns import ReturnService
 from holdfast.simulator.shared_nodes.scheduler import SharedScheduler
 from holdfast.simulator.shared_nodes.shared_job import SharedJob
-from holdfast.simulator.shared_nodes.shared_run import SharedRun
 from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.simulator.shared_nodes.tenants import TenantService
 from holdfast.workloads.ground.units import to_ticks

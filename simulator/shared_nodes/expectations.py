@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from holdfast.simulator.shared_nodes.holds import Hold, PartGathering
+from holdfast.simulator.shared_nodes.occupants import Hold, PartGathering
 from holdfast.simulator.shared_nodes.occupation import Occupation, Span
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
 from holdfast.simulator.shared_nodes.state import SharedMachine

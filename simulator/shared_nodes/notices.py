@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from holdfast.policies.node_cost import Candidate, VictimSet, cheapest_victims
 from holdfast.policies.port import TOLERANCE
 from holdfast.simulator.shared_nodes.demand import Amounts
-from holdfast.simulator.shared_nodes.holds import PartReservation
+from holdfast.simulator.shared_nodes.occupants import PartReservation, SharedRun
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
 from holdfast.simulator.shared_nodes.shared_job import SharedJob
-from holdfast.simulator.shared_nodes.shared_run import SharedRun
 from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.workloads.table.job import ON_DEMAND
 
@@ -68,7 +67,7 @@ class NoticeService:
         reservation.plan.remove(run)
         if book.missing(reservation) <= len(book.coming(reservation)):
             return True
-        machine.preempt(run)
+        machine.preempt(run, f"as planned for {reservation.job.job_id}")
         if run.malleable:
             run.beneficiary = reservation
         else:

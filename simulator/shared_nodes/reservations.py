@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from holdfast.simulator.shared_nodes.holds import PartLoan, PartReservation
+from holdfast.simulator.shared_nodes.occupants import PartLoan, PartReservation, SharedRun
 from holdfast.simulator.shared_nodes.shared_job import SharedJob
-from holdfast.simulator.shared_nodes.shared_run import SharedRun
 from holdfast.simulator.shared_nodes.state import SharedMachine
 
 __all__ = ["ReservationBook"]

@@ -5,9 +5,8 @@ Source: Fan et al., IPDPS 2022, section III-B.3; docs/reference/machines.md, rul
 
 from __future__ import annotations
 
-from holdfast.simulator.shared_nodes.holds import PartLoan
+from holdfast.simulator.shared_nodes.occupants import PartLoan, SharedRun
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
-from holdfast.simulator.shared_nodes.shared_run import SharedRun
 from holdfast.simulator.shared_nodes.state import SharedMachine
 
 __all__ = ["ReturnService"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,58 +14,18 @@ import numpy.typing as npt
 from holdfast.simulator.machine.node_accounting import Usage
 from holdfast.simulator.options import Options
 from holdfast.simulator.shared_nodes.demand import Amounts
-from holdfast.simulator.shared_nodes.holds import Hold, PartGathering, PartReservation
+from holdfast.simulator.shared_nodes.occupants import Hold, PartGathering, PartReservation, SharedRun
 from holdfast.simulator.shared_nodes.placing import Placer
 from holdfast.simulator.shared_nodes.shared_job import SharedJob
-from holdfast.simulator.shared_nodes.shared_run import SharedRun
+from holdfast.simulator.shared_nodes.stretches import Clock, Stretch
 from holdfast.workloads.ground.errors import InvariantError
-from holdfast.workloads.ground.units import to_ticks
+from holdfast.workloads.ground.units import SECOND, to_ticks
 from holdfast.workloads.machines.fitted_requests import Need, NodeTable
+from holdfast.workloads.machines.host_list import fold
 
-__all__ = ["Clock", "SharedMachine", "Stretch"]
+__all__ = ["SharedMachine"]
 
 Ints = npt.NDArray[np.int64]
-
-
-class Clock(Protocol):
-    """Events that the state causes."""
-
-    def end(self, run: SharedRun) -> None:
-        """Call the completion of a run at its end."""
-
-    def vacate(self, run: SharedRun) -> None:
-        """Call the end of the warning of a run."""
-
-
-class Stretch(NamedTuple):
-    """Time that a run spent on the same nodes.
-
-    Attributes
-    ----------
-    job
-        The job.
-    start, end
-        [ticks of the simulated clock].
-    need
-        What the job needed in its partition.
-    taken
-        What it took of each node.
-    cause
-        Why it got, or kept, these nodes.
-    place
-        Place of the run among all starts, from 0.
-    resized
-        Whether the run went on, on other nodes.
-    """
-
-    job: SharedJob
-    start: int
-    end: int
-    need: Need
-    taken: Mapping[int, Amounts]
-    cause: str
-    place: int
-    resized: bool
 
 
 class SharedMachine:
@@ -257,7 +216,7 @@ class SharedMachine:
 
     def resize(self, run: SharedRun, taken: dict[int, Amounts], cause: str) -> None:
         """Shrink or expand a malleable run on ordinary nodes."""
-        self._note(run, resized=True)
+        self._note(run, cause)
         run.settle(self.now)
         for node in run.taken.keys() | taken.keys():
             before, after = run.taken.get(node, self.none), taken.get(node, self.none)
@@ -269,8 +228,9 @@ class SharedMachine:
         self._causes[run.job_id] = cause, self._causes[run.job_id][1]
         self.clock.end(run)
 
-    def preempt(self, run: SharedRun) -> None:
+    def preempt(self, run: SharedRun, reason: str) -> None:
         """Preempt a run: a rigid one leaves and waits, a malleable one is warned."""
+        run.ending = f"preempted {reason}"
         run.job.preemptions += 1
         run.stop(self.now, self.usage)
         if run.malleable:
@@ -281,10 +241,31 @@ class SharedMachine:
             self.leave(run)
             self.enqueue(self.jobs[run.job_id])
 
-    def _note(self, run: SharedRun, *, resized: bool = False) -> None:
-        """Remember what a run has occupied since its last change."""
+    def _note(self, run: SharedRun, resized: str = "") -> None:
+        """Remember what a run has occupied since its last change, and why it was ``resized`` then."""
         cause, place = self._causes[run.job_id]
-        self.stretches.append(
-            Stretch(self.jobs[run.job_id], run.changed, self.now, run.need, dict(run.taken), cause, place, resized)
+        stretch = Stretch(
+            self.jobs[run.job_id],
+            run.changed,
+            self.now,
+            run.need,
+            dict(run.taken),
+            cause,
+            resized or run.ending,
+            place,
+            bool(resized),
         )
+        self.stretches.append(stretch)
         run.changed = self.now
+
+    # Words for explanations.
+
+    def names(self, nodes: Iterable[int]) -> str:
+        """Names of nodes, as n[1-3]."""
+        known = self.table.machine.names
+        return fold(known[node] for node in sorted(nodes))
+
+    def loss_text(self, unit_ticks: int) -> str:
+        """A loss in words."""
+        unit = "node" if self.whole else "core"
+        return f"{unit_ticks / (3600 * SECOND):.3g} {unit}-hours lost"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from holdfast.policies.port import TOLERANCE
-from holdfast.simulator.shared_nodes.holds import Hold
+from holdfast.simulator.shared_nodes.occupants import Hold
 from holdfast.simulator.shared_nodes.shared_job import SharedJob
 from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.workloads.machines.fitted_requests import Need

@@ -3,9 +3,10 @@
 Everything is looked up anew whenever it is needed. It follows tests/reference/hybrid.py with named nodes instead of
 counts, and tests/reference/resources.py in its passes; this is what the rules leave open:
 
-* A job has equal *parts*, one for each node. Tasks alone are divided into the fewest equal parts that fit the machine;
-  an on-demand job for which there are none waits at the front of the queue, a malleable one keeps its size. The
-  mechanism acts in the first partition that the job fits.
+* A job has equal *parts*, one for each node. Tasks alone are divided into the fewest equal parts that fit every node
+  which holds a task (if the machine does not hold these, into the fewest that it holds); an on-demand job for which
+  there are none waits at the front of the queue, a malleable one keeps its size. The mechanism acts in the first
+  partition that the job fits.
 * A *hold* keeps a part of a node for a reservation or an arrived job. Tenants, and jobs under warning that the hold
   waits for, run inside of it: it takes the larger of its part and of what they take.
 * A reservation takes nodes that cover its part when it is made (in the order of placement), then those on which
@@ -176,8 +177,8 @@ class Model:
             request, equal = given, self.site.layout(given) is not None
             seconds = job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
             if not equal and not baseline and job.type in (JobType.ON_DEMAND, JobType.MALLEABLE):
-                for count in range(1, given.tasks + 1):
-                    other = replace(given, tasks_per_node=-(-given.tasks // count))
+                for each in self.part_sizes(given, seconds):
+                    other = replace(given, tasks_per_node=each)
                     if self.site.options(PlainJob(0, seconds, 1, other)):
                         request, equal = other, True
                         break
@@ -197,6 +198,24 @@ class Model:
                 self.push(task.arrival, ARRIVAL, task.id, partial(self.arrive, task))
             if self.notice_strategy in ("CUA", "CUP") and task.notice is not None and equal:
                 self.push(task.notice, NOTICE, task.id, partial(self.advance_notice, task))
+
+    def part_sizes(self, request: Any, walltime: float) -> list[int]:
+        """Tasks of a part: at first those that fit every node which holds a task, the largest first."""
+        job = PlainJob(0, walltime, 1, request)
+        name = self.site.options(job)[0]
+        most = [
+            self.site.most(
+                request.tasks,
+                lambda n, node=node: covers(
+                    self.site.nodes[node], self.site.amounts(request, self.site.partition[name], n)
+                ),
+            )
+            for node in self.site.members[name]
+            if self.site._has_features(job, node)
+        ]
+        smallest = min(count for count in most if count)
+        sizes = {-(-request.tasks // count) for count in range(1, request.tasks + 1)}
+        return sorted(sizes, key=lambda size: (size > smallest, -size))
 
     # --- the clock ---
 

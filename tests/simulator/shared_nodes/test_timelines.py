@@ -18,9 +18,7 @@ from tests.support.jobs import on_demand, rigid
 
 
 def shared(nodes: int, cores: int = 4) -> Machine:
-    return make_machine(
-        nodes=[{"names": f"n[1-{nodes}]", "cores": cores}], partitions=[{"name": "p", "nodes": "ALL"}]
-    )
+    return make_machine(nodes=[{"names": f"n[1-{nodes}]", "cores": cores}], partitions=[{"name": "p", "nodes": "ALL"}])
 
 
 def malleable(job_id: int, submit: float, cores: int, runtime: float, least: int) -> Job:
@@ -49,9 +47,7 @@ def runs(result: Result, job_id: int) -> list[tuple[float, float, tuple[int, ...
     replay = result.on_machine
     rows = [record.job_id for record in result.records]
     every = [*replay.past, *((row, run) for row, run in enumerate(replay.starts) if run is not None)]
-    return sorted(
-        (run.start / SECOND, run.end / SECOND, run.nodes) for row, run in every if rows[row] == job_id
-    )
+    return sorted((run.start / SECOND, run.end / SECOND, run.nodes) for row, run in every if rows[row] == job_id)
 
 
 def test_the_cheapest_set_of_jobs_on_the_cheapest_node_is_preempted() -> None:
@@ -152,9 +148,7 @@ def test_a_plan_preempts_after_a_checkpoint_and_the_victim_lends() -> None:
         checkpoint_cost=10,
     )  # fmt: skip
     notice = replace(on_demand(2, 250, 2, 50, 50), notice=150.0, estimated_arrival=250.0)
-    result = simulate(
-        shared(1), [(victim, ResourceRequest(cores=4)), (notice, ResourceRequest(cores=2))], "CUP-PAA"
-    )
+    result = simulate(shared(1), [(victim, ResourceRequest(cores=4)), (notice, ResourceRequest(cores=2))], "CUP-PAA")
     assert times(result)[2] == (250, 300)
     assert result.accounting.lost == 4 * 10 * SECOND
     # 180 s are secured and two of its nine dumps are done: 990 - 200 s are left, and a setup.

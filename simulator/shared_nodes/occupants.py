@@ -1,19 +1,20 @@
-"""Runs of jobs on parts of named nodes."""
+"""Occupants of parts of nodes: runs of jobs, and holds, which keep parts for on-demand jobs.
+
+A hold belongs to a reservation or to an arrived job. Runs inside of it are its guests.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 from holdfast.simulator.machine.job_state import JobState, divide
 from holdfast.simulator.machine.node_accounting import Usage
 from holdfast.simulator.shared_nodes.demand import Amounts
+from holdfast.simulator.shared_nodes.shared_job import SharedJob
 from holdfast.workloads.machines.fitted_requests import Need
 from holdfast.workloads.table.job import MALLEABLE
 
-if TYPE_CHECKING:
-    from holdfast.simulator.shared_nodes.holds import Hold, PartReservation
-
-__all__ = ["SharedRun"]
+__all__ = ["Hold", "PartGathering", "PartLoan", "PartReservation", "SharedRun"]
 
 
 class SharedRun:
@@ -50,6 +51,8 @@ class SharedRun:
         Whether it has left its nodes.
     hosts
         The holds inside of which it runs, by node: those of reservations that lend to it, and of jobs that wait for it.
+    ending
+        Why it leaves its nodes before its end; empty: it does not.
     beneficiary
         The reservation for which it was preempted as planned; None: none.
     """
@@ -60,6 +63,7 @@ class SharedRun:
         self.number = job.runs
         self.warned_until: int | None = None
         self.over = False
+        self.ending = ""
         self.hosts: dict[int, Hold] = {}
         self.beneficiary: PartReservation | None = None
         self._in_setup = self._in_work = 0
@@ -172,3 +176,107 @@ class SharedRun:
         job = self.job
         elapsed = at - self.start - job.setup
         return min(elapsed // job.period, job.dumps) if job.period and elapsed > 0 else 0
+
+
+@dataclass(eq=False)
+class Hold:
+    """A part of a node that is kept for an on-demand job.
+
+    Attributes
+    ----------
+    job
+        The on-demand job.
+    node
+        The node.
+    part
+        What is kept of it.
+    guests
+        Runs inside of it: a tenant of a reservation, or runs under warning for which an arrived job waits.
+    """
+
+    job: SharedJob
+    node: int
+    part: Amounts
+    guests: list[SharedRun] = field(default_factory=list)
+
+    @property
+    def used(self) -> Amounts:
+        """What its guests take."""
+        return tuple(sum(column) for column in zip(*(guest.taken[self.node] for guest in self.guests), strict=True))
+
+    @property
+    def footprint(self) -> Amounts:
+        """What it and its guests take of the node: the larger of the part and of what the guests take."""
+        if not self.guests:
+            return self.part
+        return tuple(map(max, self.part, self.used))
+
+
+@dataclass(eq=False)
+class PartLoan:
+    """Nodes that a run gave up for an on-demand job.
+
+    Attributes
+    ----------
+    run
+        The run that was shrunk or preempted.
+    nodes
+        The nodes, ascending.
+    parts
+        What a shrunk run had of each of them; None: the run was preempted.
+    """
+
+    run: SharedRun
+    nodes: list[int]
+    parts: dict[int, Amounts] | None = None
+
+
+@dataclass(eq=False)
+class PartReservation:
+    """Nodes that are reserved for an on-demand job that gave notice.
+
+    Attributes
+    ----------
+    job
+        The job.
+    notice
+        Time of the notice [ticks].
+    plan
+        The runs in its plan.
+    loans
+        What planned victims have given up for it.
+    open
+        Whether it is open.
+    """
+
+    job: SharedJob
+    notice: int
+    plan: list[SharedRun] = field(default_factory=list)
+    loans: list[PartLoan] = field(default_factory=list)
+    open: bool = True
+
+    def horizon(self, now: int) -> int:
+        """Until when waiting jobs expect it to keep its nodes [ticks]."""
+        return max(self.job.estimated_arrival, now) + self.job.state.walltime
+
+
+@dataclass(eq=False)
+class PartGathering:
+    """An arrived on-demand job that waits until runs under warning leave its nodes.
+
+    Attributes
+    ----------
+    job
+        The job.
+    loans
+        What jobs have given up for it.
+    ready
+        When the last of these runs leaves [ticks].
+    sources
+        Where its nodes come from, in words.
+    """
+
+    job: SharedJob
+    loans: list[PartLoan]
+    ready: int
+    sources: str
