@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from holdfast.experiments.slurm.placed_replay import PlacedJob
 from holdfast.policies.slurm_backfill import SlurmBackfill
-from holdfast.simulator.resources.loop_call import natural_places
+from holdfast.simulator.resources.node_order import natural_places
 from holdfast.simulator.resources.slurm_choice import room_on, share_job
 from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
 from holdfast.simulator.resources.slurm_plan import Request, SlurmPass

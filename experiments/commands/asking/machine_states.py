@@ -27,6 +27,11 @@ def _gpus(text: str) -> dict[str, int]:
     return gpus_by_kind({kind: number} if kind else number, "")
 
 
+def _gpu_text(text: str) -> str:
+    _gpus(text)
+    return text
+
+
 def _memory(text: str) -> int:
     from holdfast.workloads.machines.amounts import mebibytes
 
@@ -55,10 +60,8 @@ class RequestOptions:
         int | None, Values("SIZE", _memory), Parameter("memory on each node, as 64G", default="none", group=_REQUEST)
     ] = None
     gpus: Annotated[
-        dict[str, int] | None,
-        Values("N", _gpus),
-        Parameter("GPUs on each node, as 2 or v100:2", default="none", group=_REQUEST),
-    ] = None
+        str, Values("N", _gpu_text), Parameter("GPUs on each node, as 2 or v100:2", default="none", group=_REQUEST)
+    ] = ""
     features: Annotated[str, Parameter("features of the nodes, as a&b", default="any", group=_REQUEST)] = ""
 
     @property
@@ -74,7 +77,7 @@ class RequestOptions:
             nodes=nodes or 1,
             cores=self.cores or 1,
             memory=self.memory,
-            gpus=self.gpus or {},
+            gpus=_gpus(self.gpus) if self.gpus else {},
             features=self.features,
             partitions=tuple(filter(None, self.partition.split(","))),
         )
