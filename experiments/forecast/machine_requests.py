@@ -130,8 +130,8 @@ class MachineRequests:
 
     def _machine_job(self, job: Job, past: int | None, now: float) -> MachineJob:
         request = self.present[job.job_id] if past is None else self.past[past - 1]
-        if job.running_since is not None:
-            submit, begin = job.running_since, None
-        else:
+        submit = job.running_since
+        begin: float | None = None
+        if submit is None:
             submit, begin = job.submit, max(now, job.eligible or now, request.begin or now)
         return MachineJob(job.job_id, submit, job.walltime, job.runtime, replace(request, begin=begin), job.user)
