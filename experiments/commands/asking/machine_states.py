@@ -57,7 +57,9 @@ class RequestOptions:
         int | None, wholes(1, LARGEST_SIZE), Parameter("cores on each node", default="1", group=_REQUEST)
     ] = None
     memory: Annotated[
-        int | None, Values("N", _memory), Parameter("memory on each node [MiB], or as 64G", default="none", group=_REQUEST)
+        int | None,
+        Values("N", _memory),
+        Parameter("memory on each node [MiB], or as 64G", default="none", group=_REQUEST),
     ] = None
     gpus: Annotated[
         str, Values("N", _gpu_text), Parameter("GPUs on each node, as 2 or v100:2", default="none", group=_REQUEST)
