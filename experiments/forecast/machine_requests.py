@@ -130,8 +130,10 @@ class MachineRequests:
 
     def _machine_job(self, job: Job, past: int | None, now: float) -> MachineJob:
         request = self.present[job.job_id] if past is None else self.past[past - 1]
-        submit = job.running_since
-        begin: float | None = None
-        if submit is None:
-            submit, begin = job.submit, max(now, job.eligible or now, request.begin or now)
-        return MachineJob(job.job_id, submit, job.walltime, job.runtime, replace(request, begin=begin), job.user)
+        if job.running_since is None:
+            # Jobs of a state and of its history have a submit; none starts before the time of the state.
+            submit, begin = job.submit or 0.0, max(now, job.eligible or now, request.begin or now)
+            request = replace(request, begin=begin)
+        else:
+            submit, request = job.running_since, replace(request, begin=None)
+        return MachineJob(job.job_id, submit, job.walltime, job.runtime, request, job.user)
