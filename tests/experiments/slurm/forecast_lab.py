@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -72,7 +73,11 @@ def followed_queue(
         replay_on(slurm, submits_of_accounts(seed, past, lab.nodes, 1.2), [], _log)
     environment = {**os.environ, **lab.variables, "PATH": f"{os.environ['PATH']}:/usr/sbin"}
     holdfast = [sys.executable, "-m", "holdfast", "slurm"]
-    subprocess.run([*holdfast, "snapshot", "-o", "site"], env=environment, check=True)
+    for _ in range(5):
+        subprocess.run([*holdfast, "snapshot", "-o", "site"], env=environment, check=True)
+        if Path("site", "sacct.txt").exists():
+            break
+        shutil.rmtree("site")  # a busy database has not answered
     words = ["follow", "site", "-o", "followed", "--lab", lab.directory, "--forecast-every", forecast_every]
     words += ["--draws", str(draws), "--workers", "1"]
     follow = subprocess.Popen([*holdfast, *words], start_new_session=True)
