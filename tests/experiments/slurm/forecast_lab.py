@@ -107,7 +107,7 @@ def score_lines(scores: Iterable[Mapping[str, str]]) -> list[str]:
     lines = []
     for name, rows in (("first forecast of each job", first_scores(table)), ("all forecasts", table)):
         both = [row for row in rows if row["slurm_start"]]
-        half, most = (100 * sum(row[f"inside_{share}"] == "True" for row in rows) / len(rows) for share in (50, 90))
+        half, most = (100 * sum(row[f"inside_{share}"] == "1" for row in rows) / len(rows) for share in (50, 90))
         ours, plans = (median(float(row[key]) for row in both) for key in ("error_s", "slurm_error_s"))
         lines.append(
             f"{name}: {len(rows)}; in the 50 % interval {half:.1f} %, in the 90 % interval {most:.1f} %; "
