@@ -48,9 +48,9 @@ def with_shared_lives(case: SharedCase, seed: int) -> SharedCase:
         since = job.submit if job.submit is not None else job.notice
         if since is not None and random.random() < 0.3:
             job = replace(job, cancelled_at=since + random.choice((0, 30, 300, 1800)))
-        if job.submit is not None and job.notice is None and jobs and random.random() < 0.3:
-            think = random.choice((None, 0.0, 60.0))
-            job = replace(job, preceding=random.choice(jobs).job_id, think_time=think)
+        earlier = [other.job_id for other in jobs if other.submit is not None]
+        if job.submit is not None and job.notice is None and earlier and random.random() < 0.3:
+            job = replace(job, preceding=random.choice(earlier), think_time=random.choice((None, 0.0, 60.0)))
         if job.submit is not None and job.notice is None and random.random() < 0.2:
             job = replace(job, eligible=job.submit + random.choice((0, 100)))
         jobs.append(job)
