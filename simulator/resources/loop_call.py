@@ -86,8 +86,7 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int, past: i
     steps = len(columns.jobs) * (columns.table.machine.size + 10) * (10 if depth > 10 else 1)
     code = compiled_loop(replay_resources, steps)
     run: Any = replay_resources if code is None else code
-    # Python reads lists in half the time that it takes for arrays.
-    given = loop_arguments(columns, depth, placement, heads, past, np.ndarray.tolist if code is None else np.asarray)
+    given = loop_arguments(columns, depth, placement, heads, past, _list if code is None else np.asarray)
     run(*given)
     state = given.records.state
     if state[ENDED] == PAUSED:
@@ -97,6 +96,12 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int, past: i
     if state[ENDED] != DONE:
         raise InvariantError(f"job {columns.jobs[columns.arrival[state[BLOCKED]]].job_id} can never start")
     return _outcome(columns, given)
+
+
+def _list(array: Ints) -> list[int]:
+    """What Python reads in half the time that it takes for arrays."""
+    found: list[int] = array.tolist()
+    return found
 
 
 def _outcome(columns: ReplayColumns, given: LoopArguments) -> LoopOutcome:

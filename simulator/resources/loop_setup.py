@@ -105,9 +105,9 @@ def loop_arguments(
         ),
         Runs(*(zeros(size) for size in (count, count, count, count, entries, entries * resources, *[count] * 4))),
         Plan(
-            heads, zeros((heads + 2) * nodes * resources),
-            *(zeros(size) for size in (heads + 1, heads + 1, heads + 1, heads + 1, 2 * heads + 1, 2 * heads + 1)),
-            zeros(planned), zeros(planned * resources), zeros((2 * heads + 1) * nodes * resources), zeros(heads + 1),
+            heads, zeros((heads + 2) * nodes * resources), zeros(heads + 1), zeros(heads + 1), zeros(heads + 1),
+            zeros(heads + 1), zeros(2 * heads + 1), zeros(2 * heads + 1), zeros(planned), zeros(planned * resources),
+            zeros((2 * heads + 1) * nodes * resources), zeros(heads + 1),
         ),
         Choice(
             zeros(nodes * resources), zeros(nodes * resources), zeros(nodes),
@@ -154,9 +154,12 @@ class _Arrays:
         )  # fmt: skip
 
     def jobs(self, columns: ReplayColumns, order: Sequence[int]) -> Jobs:
-        given = columns.walltimes, columns.runtimes, columns.ranks, columns.first
+        walltimes, runtimes, ranks, first = (
+            self.column([values[job] for job in order])
+            for values in (columns.walltimes, columns.runtimes, columns.ranks, columns.first)
+        )
         return Jobs(
-            len(order), *(self.column([values[job] for job in order]) for values in given),
+            len(order), walltimes, runtimes, ranks, first,
             self.column([len(columns.needs[job]) for job in order]), self.column([need for need, _ in columns.options]),
         )  # fmt: skip
 
