@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from holdfast.experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
@@ -14,6 +15,7 @@ from holdfast.experiments.commands.asking.cluster_state_options import (
     read_record,
     write_document,
 )
+from holdfast.experiments.commands.asking.command_lines import command_line
 from holdfast.experiments.commands.asking.site_snapshots import site_question
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError
@@ -53,6 +55,9 @@ class Arguments:
             "runtimes: drawn from runs that had ended, or the walltimes, as squeue --start does", group="drawing"
         ),
     ] = "history"
+    report: Annotated[
+        str | None, Parameter("write the answer as one HTML page", default="not written", metavar="FILE.html")
+    ] = None
     json: Annotated[str | None, json_file()] = None
     plot: Annotated[str | None, Parameter("draw it as NAME.png and NAME.pdf", default="not drawn", metavar="NAME")] = (
         None
@@ -68,6 +73,7 @@ def main(arguments: Arguments) -> None:
     question = site_question("forecast", arguments.present, arguments.rules)
     drawing = arguments.drawing.keywords(question.rules)
     check_outputs(arguments.json, arguments.plot)
+    check_outputs(arguments.report, None)
     present = read_present(question)
     state = present.state
     asked = list(arguments.job) or None
@@ -83,15 +89,30 @@ def main(arguments: Arguments) -> None:
     found = forecast(state, history, jobs=asked, record=record, **drawing)
     for text in present.assumptions:
         warn("forecast", text)
+    answers = [
+        in_unit(sentence(found, job_id, present.moment), present.unit)
+        for job_id in (found.ids if asked is not None else ())
+    ]
     if arguments.json != "-":
-        print(present.sentence())
-        for job_id in found.ids if asked is not None else ():
-            print(in_unit(sentence(found, job_id, present.moment), present.unit))
+        print("\n".join([present.sentence(), *answers]))
         print(table(found, present.unit, FROM_NOW))
     if arguments.json is not None:
         write_document(
             arguments.json, document(found, log=arguments.present.log, seed=drawing["seed"], **present.facts())
         )
+    if arguments.report is not None:
+        from holdfast.experiments.forecast.page import write_page
+
+        write_page(
+            arguments.report, found, title=Path(arguments.present.log).name, lead=[present.sentence(), *answers],
+            moment=present.moment, zone=present.log_clock.zone, unit=present.unit,
+            notes=[*present.assumptions, *present.warnings],
+            command=command_line(
+                "forecast", arguments.present, arguments, arguments.rules, arguments.rules.reading, arguments.drawing
+            ),
+        )  # fmt: skip
+        if arguments.json != "-":
+            print(f"written to {arguments.report}")
     if arguments.plot is not None:
         from holdfast.experiments.figures.planning.forecasts import plot_forecast
         from holdfast.experiments.figures.style import relabel, save
