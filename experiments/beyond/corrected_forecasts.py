@@ -58,8 +58,8 @@ _ENOUGH = 1000
 
 #: Moments of a part.
 _PART = 100
-#: Generated years have other seeds than those of beyond-forecast.
-_NEW = 1000
+#: Generated years have other seeds than those of beyond-forecast, and than those that the correction was chosen on.
+_NEW = 2000
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import numpy as np
 from holdfast.experiments.beyond.log_sections import read_test
 from holdfast.experiments.beyond.scores import within
 from holdfast.experiments.forecast.experts import LEVELS
-from holdfast.experiments.forecast.track_record import BackTest, correct_past, find_share
+from holdfast.experiments.forecast.track_record import BackTest, correct_past
+from holdfast.experiments.forecast.wait_quantiles import WaitQuantiles
 from holdfast.experiments.statistics import clustered_interval, median_gap
 from holdfast.experiments.study.experiment import Row
 from holdfast.workloads.ground.streams import stream
@@ -53,7 +54,7 @@ def score_rows(rows: Sequence[Row], seed: int) -> list[Row]:
         own = [row for row in ordered if (row["waited_s"] > 0) == (jobs == WAITING)]
         tests = [read_test(row) for row in own]
         places, corrected = correct_past(tests)
-        for place, quantiles in zip(places, corrected.tolist(), strict=True):
+        for place, quantiles in zip(places, corrected, strict=True):
             test = tests[place]
             common = {
                 **{name: own[place][name] for name in ("log", "schedule", "week")},
@@ -63,12 +64,13 @@ def score_rows(rows: Sequence[Row], seed: int) -> list[Row]:
     return found
 
 
-def _scores(test: BackTest, corrected: Sequence[float], seed: int, *key: Any) -> Iterator[Row]:
+def _scores(test: BackTest, corrected: WaitQuantiles, seed: int, *key: Any) -> Iterator[Row]:
     for name in METHODS:
-        quantiles = corrected if name == CORRECTED else test.quantiles[name]
-        low, high = (find_share(quantiles, test.wait + shift) for shift in (-_SECOND, _SECOND))
+        forecast = corrected if name == CORRECTED else WaitQuantiles(LEVELS, test.quantiles[name])
+        low, high = (forecast.share(test.wait + shift) for shift in (-_SECOND, _SECOND))
         # A start that equals some quantiles has a random place among their levels.
         rank = low + (high - low) * float(stream(seed, "rank", name, *key).random())
+        quantiles = forecast.reported()
         reported = {
             f"reported_{percent}": int(quantiles[first] - _SECOND <= test.wait <= quantiles[-1 - first] + _SECOND)
             for percent, first in ((50, 1), (90, 0))

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from holdfast.experiments.forecast.correction import to_scale
 from holdfast.experiments.forecast.log_cursor import Past
+from holdfast.experiments.forecast.wait_quantiles import to_scale
 from holdfast.experiments.sweeps.execution import spread
 from holdfast.policies.order import ORDERS
 from holdfast.simulator.machine.prior_state import PriorState

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from holdfast.experiments.forecast.correction import from_scale, to_scale
 from holdfast.experiments.forecast.experts import LEVELS
 from holdfast.experiments.forecast.machine_state import MachineState
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.experiments.forecast.track_record import TrackRecord
+from holdfast.experiments.forecast.wait_quantiles import from_scale, to_scale
 
 __all__ = ["correct_waits", "move_draws"]
 
@@ -61,7 +61,7 @@ def correct_waits(
         if corrected is None:
             return waits
         moved = moved.copy()
-        moved[:, columns] = move_draws(waits[:, columns], quantiles, corrected, LEVELS)
+        moved[:, columns] = move_draws(waits[:, columns], quantiles, corrected.reported(), LEVELS)
         first += len(times)
     return moved
 

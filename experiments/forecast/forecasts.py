@@ -18,7 +18,7 @@ from holdfast.experiments.forecast.machine_requests import MachineRequests
 from holdfast.experiments.forecast.machine_state import MachineState
 from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
 from holdfast.experiments.forecast.seen_job import SeenJob
-from holdfast.experiments.forecast.track_record import Quality, TrackRecord, find_share, limit_probability
+from holdfast.experiments.forecast.track_record import Quality, TrackRecord, limit_probability
 from holdfast.experiments.sweeps.execution import spread
 from holdfast.simulator.options import Options
 from holdfast.simulator.start_times import first_starts
@@ -121,19 +121,19 @@ class Forecast:
         """Fields of a row that the back-tests correct."""
         names = [f"p{100 * level:02.0f}" for level in LEVELS]
         simulated = [row[f"start_{name}"] for name in names]
-        quantiles = self.record.correct(self.state, job, simulated)
-        found: dict[str, Any] = {"corrected": quantiles is not None}
+        corrected = self.record.correct(self.state, job, simulated)
+        found: dict[str, Any] = {"corrected": corrected is not None}
         found |= {f"simulated_{name}": value for name, value in zip(names, simulated, strict=True)}
-        if quantiles is None:
+        if corrected is None:
             return found
+        quantiles = corrected.reported()
         found |= {f"start_{name}": value for name, value in zip(names, quantiles, strict=True)}
         shifted = [row[f"end_{name}"] + new - old for name, new, old in zip(names, quantiles, simulated, strict=True)]
         ends = np.maximum.accumulate(shifted).tolist()
         found |= {f"end_{name}": value for name, value in zip(names, ends, strict=True)}
         tests = self.record.quality(self.has_waited(job.job_id)).count
         for time in WITHIN:
-            share = find_share(quantiles, time)
-            found[f"start_within_{time / 3600:g}h"] = limit_probability(share, len(self.starts), tests)
+            found[f"start_within_{time / 3600:g}h"] = limit_probability(corrected.share(time), len(self.starts), tests)
         return found
 
     def before(self, job_id: int, least: float = 0.5) -> list[tuple[int, float]]:

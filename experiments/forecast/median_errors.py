@@ -1,6 +1,6 @@
 """Medians of forecasts, of the experts and of the correction, averaged by how near they were to the starts of the past.
 
-Conformal shifts make each quantile hold, also the median, which need not be nearest to the starts then.
+A calibrated median is exceeded half of the time, and need not be nearest to the starts.
 Source: docs/guides/forecast-quality.md.
 
 References
@@ -10,11 +10,12 @@ J. M. Bates, C. W. J. Granger, "The combination of forecasts", Operational Resea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from holdfast.experiments.forecast.wait_quantiles import STEPS
 
 __all__ = ["MedianErrors", "join_medians"]
 
@@ -41,9 +42,7 @@ class MedianErrors(NamedTuple):
     starts: Floats
 
 
-def join_medians(
-    quantiles: Floats, forecasts: Floats, levels: Sequence[float], past: MedianErrors, at: float
-) -> Floats:
+def join_medians(quantiles: Floats, medians: Floats, past: MedianErrors, at: float) -> Floats:
     """Replace the median of a corrected forecast by a mean of it and those of the experts, on the scale of corrections.
 
     A median weighs 1 / (m + 60 s)^2, m being its median error, as in the combination of forecasts by their variances.
@@ -51,11 +50,10 @@ def join_medians(
     Parameters
     ----------
     quantiles
-        Corrected quantiles on the scale of corrections, ascending, shape (levels,).
-    forecasts
-        Quantiles of the experts on this scale, shape (experts, levels).
-    levels
-        Their levels; 0.5 is one, between two others.
+        Corrected quantiles on the scale of corrections, ascending, at the levels
+        :data:`~holdfast.experiments.forecast.wait_quantiles.STEPS`.
+    medians
+        Of the experts, on this scale, shape (experts,).
     past
         The back-tests before this forecast; the last 160 count whose starts were known.
     at
@@ -64,15 +62,16 @@ def join_medians(
     Returns
     -------
     numpy.ndarray
-        The quantiles, with the median in the interval between its neighbours, which does not change; with fewer than 10
-        known starts the quantiles themselves.
+        The quantiles, ascending, with the median inside the 50 % interval, which does not change. Quantiles inside it
+        that the median would pass move with it. With fewer than 10 known starts the quantiles themselves.
     """
     known = past.errors[-_LAST:][past.starts[-_LAST:] <= at]
     if len(known) < _FEWEST:
         return quantiles
-    middle = list(levels).index(0.5)
-    medians = np.concatenate((quantiles[middle : middle + 1], forecasts[:, middle]))
+    low, middle, high = map(STEPS.index, (0.25, 0.5, 0.75))
     weights = (np.median(known, axis=0) + _LEAST) ** -2.0
-    joined = quantiles.copy()
-    joined[middle] = np.clip(weights @ medians / weights.sum(), quantiles[middle - 1], quantiles[middle + 1])
+    mean = weights @ np.append(quantiles[middle], medians) / weights.sum()
+    median = np.clip(mean, quantiles[low], quantiles[high])
+    joined = np.concatenate((np.minimum(quantiles[:middle], median), np.maximum(quantiles[middle:], median)))
+    joined[middle] = median
     return joined

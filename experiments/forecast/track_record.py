@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.experiments.forecast.baselines import PastWaits
-from holdfast.experiments.forecast.correction import ENOUGH, Evidence, fit_correction, from_scale, replay, to_scale
+from holdfast.experiments.forecast.correction import ENOUGH, Evidence, correct_forecast, replay
 from holdfast.experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION, ask_experts, waited_time
 from holdfast.experiments.forecast.machine_state import MachineState
 from holdfast.experiments.forecast.median_errors import MedianErrors, join_medians
 from holdfast.experiments.forecast.seen_job import SeenJob
+from holdfast.experiments.forecast.wait_quantiles import STEPS, WaitQuantiles, from_scale, to_scale
 
-__all__ = ["FEWEST", "BackTest", "Quality", "TrackRecord", "correct_past", "find_share", "limit_probability"]
+__all__ = ["FEWEST", "BackTest", "Quality", "TrackRecord", "correct_past", "limit_probability"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 FEWEST = 10
 #: Even without back-tests no probability is beyond this number of trials.
 _MOST = 998
+#: Place of the median among the levels of the experts.
+_MIDDLE = LEVELS.index(0.5)
 #: A start within a second of an end of an interval is inside, because logs count seconds [s].
 _SECOND = 1.0
 
@@ -121,8 +124,8 @@ class TrackRecord:
         """Whether there are enough back-tests to correct forecasts of such jobs, and to test the correction."""
         return self._waits is not None and len(self._replay(waiting).places) >= FEWEST
 
-    def correct(self, state: MachineState, job: SeenJob, simulated: Sequence[float]) -> list[float] | None:
-        """Corrected quantiles of the time to the start of a waiting job [s]; None: they cannot be corrected.
+    def correct(self, state: MachineState, job: SeenJob, simulated: Sequence[float]) -> WaitQuantiles | None:
+        """Corrected quantiles of the time to the start of a waiting job; None: they cannot be corrected.
 
         Parameters
         ----------
@@ -134,14 +137,12 @@ class TrackRecord:
         waiting = waited_time(state, job) > 0
         if self._waits is None or not self.corrects(waiting):
             return None
-        own = self.like(waiting)
         forecasts = ask_experts(self._waits, state, job, simulated)
-        features = _features(job.nodes, len(state.waiting) - 1)
-        replayed = self._replay(waiting)
         scaled = to_scale([forecasts[name] for name in EXPERTS])
-        corrected = fit_correction(_evidence(own), features, LEVELS, replayed.aimed).apply(scaled)
-        found: list[float] = from_scale(join_medians(corrected, scaled, LEVELS, replayed.medians, state.at)).tolist()
-        return found
+        features = _features(job.nodes, len(state.waiting) - 1, scaled)
+        corrected = correct_forecast(_evidence(self.like(waiting)), scaled, features)
+        joined = join_medians(corrected, scaled[:, _MIDDLE], self._replay(waiting).medians, state.at)
+        return WaitQuantiles(STEPS, from_scale(joined).tolist())
 
     def quality(self, waiting: bool) -> Quality:
         """The quality of the forecasts of such jobs, of corrected ones if there are enough back-tests for that.
@@ -152,7 +153,8 @@ class TrackRecord:
         if self.corrects(waiting):
             replayed = self._replay(waiting)
             waits = np.array([own[place].wait for place in replayed.places])
-            return _measure_quality(waiting, from_scale(replayed.quantiles), waits)
+            reported = np.array([quantiles.reported() for quantiles in replayed.quantiles])
+            return _measure_quality(waiting, reported, waits)
         own = [test for test in own if test.started]
         if len(own) < FEWEST:
             return Quality(waiting, len(own))
@@ -165,7 +167,7 @@ class TrackRecord:
         return self._replays[waiting]
 
 
-def correct_past(tests: Sequence[BackTest]) -> tuple[list[int], Floats]:
+def correct_past(tests: Sequence[BackTest]) -> tuple[list[int], list[WaitQuantiles]]:
     """Correct each back-test by those before it alone, as far as there are enough of them.
 
     Parameters
@@ -176,10 +178,10 @@ def correct_past(tests: Sequence[BackTest]) -> tuple[list[int], Floats]:
     Returns
     -------
     tuple
-        Places of the corrected back-tests, and their quantiles [s], shape (places, levels).
+        Places of the corrected back-tests, and their quantiles.
     """
     replayed = _replay(tests)
-    return replayed.places, from_scale(replayed.quantiles)
+    return replayed.places, replayed.quantiles
 
 
 class _Replay(NamedTuple):
@@ -190,68 +192,47 @@ class _Replay(NamedTuple):
     places
         Places of the corrected ones.
     quantiles
-        Their corrected quantiles on the scale of corrections, shape (places, levels).
-    aimed
-        Levels to aim at next, shape (levels,).
+        Their corrected quantiles.
     medians
         Errors of the medians before they were joined.
     """
 
     places: list[int]
-    quantiles: Floats
-    aimed: Floats
+    quantiles: list[WaitQuantiles]
     medians: MedianErrors
 
 
 def _replay(tests: Sequence[BackTest]) -> _Replay:
     if len(tests) < ENOUGH:
-        nothing = MedianErrors(np.empty((0, 1 + len(EXPERTS))), np.empty(0))
-        return _Replay([], np.empty((0, len(LEVELS))), np.array(LEVELS), nothing)
+        return _Replay([], [], MedianErrors(np.empty((0, 1 + len(EXPERTS))), np.empty(0)))
     evidence = _evidence(tests)
-    places, corrected, aimed = replay(evidence, LEVELS)
-    forecasts, waits = evidence.forecasts[places], evidence.waits[places]
-    middle = LEVELS.index(0.5)
-    medians = from_scale(np.column_stack((corrected[:, middle], forecasts[:, :, middle])))
-    times = evidence.times[places]
+    places, corrected = replay(evidence)
+    forecasts, waits, times = evidence.forecasts[places, :, _MIDDLE], evidence.waits[places], evidence.times[places]
+    medians = from_scale(np.column_stack((corrected[:, STEPS.index(0.5)], forecasts)))
     past = MedianErrors(np.abs(medians - waits[:, None]), times + waits)
     joined = [
-        join_medians(corrected[row], forecasts[row], LEVELS, MedianErrors(past.errors[:row], past.starts[:row]), at)
+        join_medians(corrected[row], forecasts[row], MedianErrors(past.errors[:row], past.starts[:row]), at)
         for row, at in enumerate(times.tolist())
     ]
-    return _Replay(places, np.array(joined).reshape(corrected.shape), aimed, past)
+    return _Replay(places, [WaitQuantiles(STEPS, from_scale(row).tolist()) for row in joined], past)
 
 
 def _evidence(tests: Sequence[BackTest]) -> Evidence:
     """Back-tests as arrays."""
+    forecasts = to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests])
     return Evidence(
-        to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests]),
+        forecasts,
         np.array([test.wait for test in tests]),
         np.array([test.started for test in tests], dtype=bool),
         np.array([test.at for test in tests]),
-        np.array([_features(test.nodes, test.queue) for test in tests]),
+        np.array([_features(test.nodes, test.queue, row) for test, row in zip(tests, forecasts, strict=True)]),
     )
 
 
-def _features(nodes: int, queue: int) -> Floats:
-    """Size of a job and length of the queue, in powers of two."""
-    return np.array((math.log2(nodes), math.log2(1 + queue)))
-
-
-def find_share(quantiles: Sequence[float], time: float) -> float:
-    """Probability of a start within a time, between quantiles at the reported levels.
-
-    It is linear on the scale of corrections; beyond the outer quantiles it goes on to 0 and 1 with the slope inside.
-
-    Examples
-    --------
-    >>> [round(find_share([10.0, 20.0, 30.0, 40.0, 50.0], time), 2) for time in (0.0, 30.0, 50.0, 1e6)]
-    [0.0, 0.5, 0.95, 1.0]
-    """
-    at = to_scale(quantiles)
-    low, high = at[0] - (at[1] - at[0]) / 4, at[-1] + (at[-1] - at[-2]) / 4
-    # Of equal quantiles the highest level counts: the job starts then, or before.
-    places = np.concatenate(([low], at, [high])) + 1e-12 * np.arange(len(at) + 2)
-    return float(np.interp(to_scale(time), places, [0.0, *LEVELS, 1.0]) if time >= 0 else 0.0)
+def _features(nodes: int, queue: int, forecasts: Floats) -> Floats:
+    """Size of a job and length of the queue, in powers of two, and the simulated lower quartile and median."""
+    simulated = forecasts[EXPERTS.index(SIMULATION)]
+    return np.array((math.log2(nodes), math.log2(1 + queue), simulated[_MIDDLE - 1], simulated[_MIDDLE]))
 
 
 def _measure_quality(waiting: bool, quantiles: Floats, waits: Floats) -> Quality:

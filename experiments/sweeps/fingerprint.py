@@ -53,6 +53,7 @@ _AFTER_BACK_TESTS = tuple(
         "report",
         "rule_file",
         "track_record",
+        "wait_quantiles",
         "what_if",
     )
 )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holdfast.experiments.forecast.correction import Evidence, replay, to_scale
+from holdfast.experiments.forecast.correction import replay
 from holdfast.experiments.forecast.experts import EXPERTS, LEVELS
 from holdfast.experiments.forecast.median_errors import MedianErrors, join_medians
-from holdfast.experiments.forecast.track_record import BackTest, correct_past
+from holdfast.experiments.forecast.track_record import BackTest, _evidence, correct_past
+from holdfast.experiments.forecast.wait_quantiles import STEPS, to_scale
 
-#: Corrected quantiles, and medians of three experts.
-QUANTILES = np.array([1.0, 2.0, 3.0, 6.0, 8.0])
-FORECASTS = np.column_stack([np.zeros(3), np.zeros(3), [5.0, 4.0, 90.0], np.zeros(3), np.zeros(3)])
+#: Corrected quantiles, 2, 3 and 6 at the levels 0.25, 0.5 and 0.75, and medians of three experts.
+QUANTILES = np.interp(STEPS, (0.05, 0.25, 0.5, 0.75, 0.95), (1.0, 2.0, 3.0, 6.0, 8.0))
+MEDIANS = np.array([5.0, 4.0, 90.0])
 
 
 def past(*errors: float, count: int = 10, starts: float = 0.0) -> MedianErrors:
@@ -36,25 +37,32 @@ def past(*errors: float, count: int = 10, starts: float = 0.0) -> MedianErrors:
     ],
 )
 def test_near_medians_weigh_more(known: MedianErrors, median: float) -> None:
-    joined = join_medians(QUANTILES, FORECASTS, LEVELS, known, 50.0)
-    assert joined == pytest.approx([1.0, 2.0, median, 6.0, 8.0])
+    joined = join_medians(QUANTILES, MEDIANS, known, 50.0)
+    middle = STEPS.index(0.5)
+    assert joined[middle] == pytest.approx(median)
+    # Quantiles that the median passes move with it.
+    assert joined[:middle] == pytest.approx(np.minimum(QUANTILES[:middle], median))
+    assert joined[middle + 1 :] == pytest.approx(np.maximum(QUANTILES[middle + 1 :], median))
 
 
-def test_only_medians_move_and_stay_between_their_neighbours() -> None:
+def test_medians_move_and_intervals_do_not() -> None:
     rng = np.random.default_rng(0)
     tests = []
     for number in range(120):
         told = {name: tuple(np.sort(rng.lognormal(8.0, 1.0, len(LEVELS))).tolist()) for name in EXPERTS}
         tests.append(BackTest(1e6 * number, 0.0, float(rng.lognormal(8.0, 1.0)), told))
-    places, quantiles = correct_past(tests)
-    forecasts = to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests])
-    waits, every = np.array([test.wait for test in tests]), np.ones(len(tests), dtype=bool)
-    evidence = Evidence(forecasts, waits, every, 1e6 * np.arange(120.0), np.zeros((120, 2)))
-    same, before, _ = replay(evidence, LEVELS)
+    places, corrected = correct_past(tests)
+    same, before = replay(_evidence(tests))
     assert same == places
-    assert np.allclose(to_scale(quantiles)[:, [0, 1, 3, 4]], before[:, [0, 1, 3, 4]])
-    moved = np.abs(to_scale(quantiles)[:, 2] - before[:, 2]) > 1e-9
+    quantiles = to_scale([found.seconds for found in corrected])
+    outer = [place for place, level in enumerate(STEPS) if abs(level - 0.5) >= 0.25]
+    assert np.allclose(quantiles[:, outer], before[:, outer])
+    middle = STEPS.index(0.5)
+    moved = np.abs(quantiles[:, middle] - before[:, middle]) > 1e-9
     # The first ten have too few before them.
     assert not moved[:10].any()
     assert moved[10:].mean() > 0.9
     assert (np.diff(quantiles, axis=1) >= -1e-9).all()
+    assert [found.reported() for found in corrected] == [
+        [row[STEPS.index(level)] for level in LEVELS] for row in (found.seconds for found in corrected)
+    ]

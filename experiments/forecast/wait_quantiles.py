@@ -1,0 +1,70 @@
+"""Quantiles of the time to a start, and the scale on which they are combined and interpolated: log(wait + 60 s)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from holdfast.experiments.forecast.experts import LEVELS
+
+__all__ = ["SHORTEST", "STEPS", "WaitQuantiles", "from_scale", "to_scale"]
+
+Floats = npt.NDArray[np.float64]
+
+_OFFSET = 60.0
+#: A wait of 0 s on the scale.
+SHORTEST = float(np.log(_OFFSET))
+#: Levels of corrected quantiles. Those of reports alone could not say that 40 % of the jobs start at once.
+STEPS = tuple(step / 20 for step in range(1, 20))
+
+
+def to_scale(seconds: npt.ArrayLike) -> Floats:
+    """Logarithms of times [s] plus a minute."""
+    scaled: Floats = np.log(np.maximum(np.asarray(seconds, dtype=float), 0.0) + _OFFSET)
+    return scaled
+
+
+def from_scale(values: Floats) -> Floats:
+    """Times [s] from their logarithms."""
+    seconds: Floats = np.maximum(np.exp(values) - _OFFSET, 0.0)
+    return seconds
+
+
+class WaitQuantiles(NamedTuple):
+    """Quantiles of the time to a start.
+
+    Attributes
+    ----------
+    levels
+        Their levels, ascending; those of reports are among them.
+    seconds
+        The quantiles [s], ascending, shape (levels,).
+    """
+
+    levels: Sequence[float]
+    seconds: Sequence[float]
+
+    def reported(self) -> list[float]:
+        """The quantiles at the levels of reports [s]."""
+        return [float(self.seconds[list(self.levels).index(level)]) for level in LEVELS]
+
+    def share(self, time: float) -> float:
+        """Probability of a start within a time [s].
+
+        It is linear between quantiles on the scale; beyond the outer ones it goes on to 0 and 1 with the slope inside.
+
+        Examples
+        --------
+        >>> found = WaitQuantiles(LEVELS, [10.0, 20.0, 30.0, 40.0, 50.0])
+        >>> [round(found.share(time), 2) for time in (0.0, 30.0, 50.0, 1e6)]
+        [0.0, 0.5, 0.95, 1.0]
+        """
+        at, levels = to_scale(self.seconds), self.levels
+        low = at[0] - (at[1] - at[0]) * levels[0] / (levels[1] - levels[0])
+        high = at[-1] + (at[-1] - at[-2]) * (1.0 - levels[-1]) / (levels[-1] - levels[-2])
+        # Of equal quantiles the highest level counts: the job starts then, or before.
+        places = np.concatenate(([low], at, [high])) + 1e-12 * np.arange(len(at) + 2)
+        return float(np.interp(to_scale(time), places, [0.0, *levels, 1.0]) if time >= 0 else 0.0)
