@@ -84,16 +84,9 @@ def check_shared(table: Jobs, workload: MachineWorkload, mechanism: Mechanism | 
 def _check_jobs(table: Jobs, where: str) -> None:
     if table.are(STOCHASTIC).any():
         raise InputError(f"there must be no stochastic jobs {where}")
-    lives = {
-        "cancelled_at": "is cancelled",
-        "preceding": "depends on another",
-        "running_since": "runs at the beginning",
-    }
-    for name, text in lives.items():
-        if table.has(name):
-            for job in table:
-                if getattr(job, name) is not None:
-                    raise InputError(f"job {job.job_id} {text}, which is not modelled {where}")
+    for job in table if table.has("running_since") else ():
+        if job.running_since is not None:
+            raise InputError(f"job {job.job_id} runs at the beginning, which is not modelled {where}")
 
 
 def simulate_shared(
@@ -148,6 +141,7 @@ def simulate_shared(
         samples=samples,
         booked=booked,
         losses=machine.usage.losses,
+        withdrawn=machine.usage.withdrawn if table.has("cancelled_at") else None,
         origin=origin,
         table=table,
         malleable_setup=machine.usage.malleable_setup,
@@ -192,10 +186,12 @@ def _record(job: SharedJob, origin: int) -> tuple[Any, ...]:
     """The fields of a :class:`~holdfast.simulator.results.records.JobRecord`."""
     state: JobState = job.state
     came = state.first_submit >= 0
-    if came and (state.start is None or state.end is None):
+    if came and (state.end is None or (state.start is None and not state.withdrawn)):
         raise InvariantError(f"job {job.job_id} was submitted and never ended")
     status = "no_show"
-    if came:
+    if state.withdrawn or (not came and state.job.cancelled_at is not None):
+        status = "cancelled"
+    elif came:
         status = "killed" if state.job.killed and state.ends_at_walltime else "completed"
     return (
         job.job_id,
@@ -264,12 +260,20 @@ def _replay(
     past = []
     for place, item in enumerate(kept):
         row = item.job.state.row
-        if last[row] == place:
+        if last[row] == place and not item.job.gone:
             starts[row] = stretch(item)
         else:
             past.append((row, stretch(item)))
     given = [
-        MachineJob(job.job_id, job.state.job.submit or 0.0, job.state.job.walltime, job.state.job.runtime, request)
+        MachineJob(
+            job.job_id,
+            job.state.job.submit or 0.0,
+            job.state.job.walltime,
+            job.state.job.runtime,
+            request,
+            cancelled_at=job.state.job.cancelled_at,
+            preceding=job.state.job.preceding,
+        )
         for job, request in zip(jobs, workload.requests, strict=True)
     ]
     return MachineReplay(
@@ -278,5 +282,5 @@ def _replay(
         np.array(engine.stranded, np.int64).reshape(-1, len(workload.table.resources)),
         workload.placement,
         [job.state.first_submit + origin for job in jobs], [job.state.first_eligible + origin for job in jobs],
-        [None] * len(jobs), past,
+        [job.state.end + origin if job.gone and job.state.end is not None else None for job in jobs], past,
     )  # fmt: skip

@@ -44,6 +44,7 @@ ROOMS = {
         "results",
         "plain_starts",
         "plain_replay",
+        "machine_rules",
         "machine_simulation",
         "partitioned_simulation",
         "shared_simulation",

@@ -16,6 +16,7 @@ from holdfast.experiments.commands.asking.cluster_state_options import (
     write_document,
 )
 from holdfast.experiments.commands.asking.command_lines import command_line
+from holdfast.experiments.commands.asking.machine_states import NodeRequest, describes_machine, read_machine_present
 from holdfast.experiments.commands.asking.site_snapshots import site_question
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError
@@ -23,6 +24,7 @@ from holdfast.workloads.ground.parameters import Nodes, Parameter, SecondsAbove0
 from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
+    from holdfast.experiments.forecast.machine_requests import MachineRequests
     from holdfast.experiments.forecast.machine_state import MachineState
 
 __all__ = ["Arguments", "main"]
@@ -47,6 +49,7 @@ class Arguments:
     walltime: Annotated[SecondsAbove0 | None, Parameter("walltime of that job", default="no job", group=_JOBS)] = None
     user: Annotated[str, Parameter("user of that job", default="unknown", group=_JOBS)] = ""
     project: Annotated[str, Parameter("project of that job", default="unknown", group=_JOBS)] = ""
+    request: NodeRequest
     rules: RuleOptions
     drawing: DrawingOptions
     runtimes: Annotated[
@@ -74,11 +77,14 @@ def main(arguments: Arguments) -> None:
     drawing = arguments.drawing.keywords(question.rules)
     check_outputs(arguments.json, arguments.plot)
     check_outputs(arguments.report, None)
-    present = read_present(question)
-    state = present.state
+    on_machine = describes_machine(question.rules.machine)
+    present = read_machine_present(question) if on_machine else read_present(question)
+    state, requests = present.state, present.requests
     asked = list(arguments.job) or None
-    if arguments.nodes is not None or arguments.walltime is not None:
-        state, added = _with_job(arguments, state)
+    if requests is None and arguments.request.given:
+        raise InputError(f"--{arguments.request.given[0]} needs a machine file, as --machine site.toml")
+    if arguments.nodes is not None or arguments.walltime is not None or arguments.request.given:
+        state, requests, added = _with_job(arguments, state, requests)
         asked = [*(asked or ()), added]
     history = None
     if arguments.runtimes == "history":
@@ -86,7 +92,7 @@ def main(arguments: Arguments) -> None:
     else:
         drawing["arrivals"] = "none"
     record = read_record(question, present, arguments.drawing, arguments.runtimes)
-    found = forecast(state, history, jobs=asked, record=record, **drawing)
+    found = forecast(state, history, jobs=asked, record=record, machine=requests, **drawing)
     for text in present.assumptions:
         warn("forecast", text)
     answers = [
@@ -124,8 +130,18 @@ def main(arguments: Arguments) -> None:
                 print(f"drawn in {path}")
 
 
-def _with_job(arguments: Arguments, state: MachineState) -> tuple[MachineState, int]:
-    """The state with the job that is asked for."""
+def _with_job(
+    arguments: Arguments, state: MachineState, requests: MachineRequests | None
+) -> tuple[MachineState, MachineRequests | None, int]:
+    """The state with the job that is asked for, and its request on a machine."""
+    user, project = arguments.user, arguments.project
+    if requests is not None:
+        if arguments.walltime is None:
+            raise InputError("a job that is submitted now needs --walltime")
+        request = arguments.request.request(arguments.nodes)
+        requests, state, added = requests.with_job(state, request, arguments.walltime, user, project)
+        return state, requests, added
     if arguments.nodes is None or arguments.walltime is None:
         raise InputError("a job that is submitted now needs both --nodes and --walltime")
-    return state.with_job(arguments.nodes, arguments.walltime, arguments.user, arguments.project)
+    state, added = state.with_job(arguments.nodes, arguments.walltime, user, project)
+    return state, None, added

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from holdfast.experiments.commands.asking.arguments import (
@@ -21,6 +21,7 @@ from holdfast.workloads.ground.parameters import Nodes, Parameter
 
 if TYPE_CHECKING:
     from holdfast.simulator import Result
+    from holdfast.workloads.logs.known_logs import Recognition
     from holdfast.workloads.logs.trace import Trace
     from holdfast.workloads.machines.machine_workload import MachineWorkload
 
@@ -65,6 +66,7 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
     from holdfast.experiments.traces.calendar import submits_between
     from holdfast.experiments.traces.description import describe, describe_reading, need_jobs
     from holdfast.experiments.traces.trace_document import trace_document
+    from holdfast.workloads.logs.known_logs import recognise_log
     from holdfast.workloads.logs.one_pool import caveats
 
     workload = None
@@ -85,7 +87,9 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
     named = {key: trace.header[key] for key in ("Computer", "Installation", "UnixStartTime") if key in trace.header}
     chosen = f", {trace.header['Where']}" if "Where" in trace.header else ""
     between = submits_between(trace)
+    known = recognise_log(arguments.trace, trace.header)
     rows = [
+        *_origin(known),
         ("format", trace.format + "".join(f", {key} {value}" for key, value in named.items()) + chosen),
         ("machine", f"{nodes:,} {trace.unit}{_processors(trace) if workload is None else _shape(workload)}"),
         *([("submits", between)] if between else []),
@@ -104,6 +108,8 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
     result = None if arguments.no_simulation else _simulate(trace, nodes, workload)
     _print(_waits(trace, result))
     document = trace_document(trace, nodes, about, result, about_pool)
+    if known is not None:
+        document["known_log"] = {"certainty": known.certainty, **asdict(known.log)}
     if workload is not None:
         from holdfast.experiments.traces.machine_comparison import comparison_text, partition_waits
 
@@ -122,6 +128,17 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
         for path in save(plot_trace(trace, result), arguments.plot):
             print(f"drawn in {path}")
     return document
+
+
+def _origin(known: Recognition | None) -> list[tuple[str, str]]:
+    """What the catalogue of public logs says."""
+    if known is None:
+        return []
+    log = known.log
+    return [
+        ("public log", f"{log.title} ({known.certainty}); {log.terms}"),
+        ("", f"not modelled: {log.missing}"),
+    ]
 
 
 def _print(rows: Sequence[tuple[str, str]]) -> None:

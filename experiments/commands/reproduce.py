@@ -40,6 +40,16 @@ class Arguments:
             repeated=True,
         ),
     ] = ()
+    paper: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "run the experiments of a paper (hybrid, checkpoint, incomplete, profiles), or our own (beyond); may be "
+            "repeated",
+            default="all",
+            metavar="KEY",
+            repeated=True,
+        ),
+    ] = ()
     seed: Seed = 0
     workers: Annotated[int | None, wholes(1), Parameter("number of processes", default="one for each core")] = None
     data: Annotated[
@@ -78,10 +88,10 @@ def main(arguments: Arguments) -> int:
 
     check_outputs(arguments.archive, None)
     known = all_experiments()
-    chosen = _match_ids(known, arguments.only)
+    chosen = _match_ids(known, arguments.only, arguments.paper)
     data = None if arguments.data is None else _data(arguments.data, known.values())
     how = _reproduction(arguments, data, seed=arguments.seed, quick=arguments.quick)
-    ordered = _reproduce(chosen, how, _words(how, arguments.only))
+    ordered = _reproduce(chosen, how, _words(how, arguments))
     if arguments.archive is not None:
         complete = [item.id for item in ordered if not (item.error or item.missing)]
         write_artefact(how.directory, complete, arguments.archive)
@@ -105,7 +115,7 @@ def _check_artefact(arguments: Arguments, check: str) -> int:
         if Path(arguments.output).resolve() == source.resolve():
             raise ParameterError("--output", "another directory than the one that is checked", arguments.output)
         found = read_experiments(source)
-        chosen = _match_ids(found, arguments.only)
+        chosen = _match_ids(found, arguments.only, arguments.paper)
         data = None if arguments.data is None else _data(arguments.data, [item.experiment for item in found.values()])
         recorded = {}
         for name in chosen:
@@ -138,7 +148,7 @@ def _reproduction(arguments: Arguments, data: Path | None, **how: Any) -> Reprod
 
 
 def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Done]:
-    """Reproduce the experiments, print the progress, and write the report."""
+    """Reproduce the experiments, print the progress, and write the report anew after each."""
     from holdfast.experiments.output.directory_checks import check_kind
     from holdfast.experiments.output.locks import writing
     from holdfast.experiments.study.cost_log import add_cost, read_costs
@@ -149,9 +159,11 @@ def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Don
     known = how.catalogue()
     count = f"{len(chosen)} experiment{'s' if len(chosen) != 1 else ''}"
     note(f"{count}, up to {how.workers} at a time, into {how.directory}")
+    note(_expected_cost(chosen, how))
     with writing(how.directory):
         check_kind(how.directory, "experiments")
         costs = read_costs(how.directory)
+        report = how.directory / "report.html"
         done: dict[str, Done] = {}
         for item in reproduce(chosen, how):
             done[item.id] = item
@@ -159,12 +171,24 @@ def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Don
                 experiment = known[item.id]
                 stores = storage_key(experiment, how.find_seed(experiment))
                 costs[item.id] = add_cost(how.directory, item.id, item.seconds, item.workers, stores=stores)
+            ordered = [done[name] for name in chosen if name in done]
+            seconds = {name: cost.seconds for name, cost in costs.items()}
+            write_report(report, ordered, how, seconds, words, waiting=len(chosen) - len(done))
             note(f"[{len(done)}/{len(chosen)}] {_line(item)}")
-        report = how.directory / "report.html"
-        ordered = [done[name] for name in chosen]
-        write_report(report, ordered, how, {name: cost.seconds for name, cost in costs.items()}, words)
     print(f"{count}: {Tally.of(ordered).words}; the report is {report}")
     return ordered
+
+
+def _expected_cost(chosen: Sequence[str], how: Reproduction) -> str:
+    """What the experiments that are not in the directory yet will cost."""
+    from holdfast.experiments.study.expected_cost import expected_cost, size_of, stored_costs
+
+    known = how.catalogue()
+    missing = [name for name in chosen if how.fresh or not (how.directory / f"{name}.json").exists()]
+    if not missing:
+        return "expected cost: little, all are in the directory; those with other settings are measured again"
+    sizes = {name: size_of(known[name], how.parameters(known[name])) for name in missing}
+    return expected_cost(sizes, how.workers, stored_costs())
 
 
 def _line(item: Done) -> str:
@@ -188,17 +212,29 @@ def _say_what_lacks(done: Sequence[Done]) -> None:
         print(f"failed: {', '.join(failed)}")
 
 
-def _match_ids(known: Iterable[str], patterns: Sequence[str]) -> list[str]:
-    """Ids that match one of the patterns, in their order."""
+def _match_ids(known: Iterable[str], patterns: Sequence[str], papers: Sequence[str] = ()) -> list[str]:
+    """Ids of the papers that match one of the patterns, in their order."""
     from fnmatch import fnmatchcase
 
-    from holdfast.workloads.ground.errors import UnknownNameError
+    from holdfast.experiments.study.publications import PUBLICATIONS, paper_key
+    from holdfast.workloads.ground.errors import InputError, UnknownNameError
 
     names = list(known)
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UnknownNameError("experiment", pattern, names)
-    return [name for name in names if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)]
+    for paper in papers:
+        if paper not in PUBLICATIONS:
+            raise UnknownNameError("paper", paper, list(PUBLICATIONS))
+    found = [
+        name
+        for name in names
+        if (not papers or paper_key(name) in papers)
+        and (not patterns or any(fnmatchcase(name, pattern) for pattern in patterns))
+    ]
+    if not found:
+        raise InputError(f"no experiment of --paper {', '.join(papers)} matches --only {', '.join(patterns) or '*'}")
+    return found
 
 
 def _data(path: str, experiments: Iterable[Experiment]) -> Path:
@@ -218,13 +254,15 @@ def _data(path: str, experiments: Iterable[Experiment]) -> Path:
     return directory
 
 
-def _words(how: Reproduction, patterns: Sequence[str]) -> str:
+def _words(how: Reproduction, arguments: Arguments) -> str:
     """The command of this reproduction, as far as results depend on it."""
     import shlex
 
     words = ["holdfast", "reproduce", *(["--quick"] if how.quick else []), "--seed", str(how.seed)]
-    for pattern in patterns:
+    for pattern in arguments.only:
         words += ["--only", pattern]
+    for paper in arguments.paper:
+        words += ["--paper", paper]
     return shlex.join([*words, *([] if how.data is None else ["--data", str(how.data)])])
 
 

@@ -40,7 +40,7 @@ def allocation_rows(result: Result) -> Iterator[dict[str, Any]]:
     names, known = found.machine.names, dict[tuple[int, ...], str]()
     resources = result.on_machine.table.resources
     again = _RUNS if found.past else ()
-    causes = _CAUSES if any(run.cause for run in (*found.jobs.values(), *found.past)) else ()
+    causes = _CAUSES if any(run.cause or run.ending for run in (*found.jobs.values(), *found.past)) else ()
     runs = [(job_id, found.jobs.get(job_id)) for job_id in result.records.columns["job_id"].tolist()]
     for job_id, job in [*runs, *((run.job_id, run) for run in found.past)]:
         if job is None:

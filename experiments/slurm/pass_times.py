@@ -54,7 +54,8 @@ def measure_delays(replay: PlacedReplay, pace: Pace) -> dict[int, PassDelays]:
     """
     found = {}
     for job in replay.jobs:
-        same, other = [], []
+        same: list[float] = []
+        other: list[float] = []
         for start in replay.jobs:
             if start.submit <= job.end <= start.start <= job.end + _LONGEST:
                 delays = other if set(start.nodes).isdisjoint(job.nodes) else same

@@ -78,7 +78,7 @@ class MachineStory:
             [f"{at(facts.submit)}  It was submitted."]
             + ([f"{at(facts.queued)}  It became eligible."] if facts.queued > facts.submit else [])
             + [line for run in facts.preempted for text in self._past(run) for line in wrap(text, "", "  ")]
-            + wrap(f"{at(last)}  It started on {facts.nodes}{_because(facts.cause)}.", "", "  ")
+            + wrap(f"{at(last)}  It started on {facts.nodes}.", "", "  ")
             + [f"{at(facts.end)}  {'Its user cancelled it.' if facts.cancelled else 'It ended.'}"],
         ]
         if self._waits():
@@ -138,6 +138,8 @@ class MachineStory:
 
     def _choice(self) -> str:
         facts = self.facts
+        if facts.cause:
+            return f"Why these nodes: {facts.cause}."
         return f"Why these nodes: {facts.at_start.sentence()} as it started; {facts.rule}."
 
     def _size(self) -> str:

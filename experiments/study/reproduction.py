@@ -33,6 +33,7 @@ from holdfast.experiments.study.experiment import (
     read_tables,
 )
 from holdfast.experiments.study.parameters import with_data
+from holdfast.experiments.study.publications import PUBLICATIONS, paper_key
 from holdfast.experiments.study.report_pictures import Picture, render_picture
 from holdfast.experiments.study.verdicts import Verdict
 from holdfast.workloads.ground.errors import MissingPackageError, TraceError, error_sentence
@@ -137,14 +138,15 @@ class Done:
 def reproduce(names: Sequence[str], how: Reproduction) -> Iterator[Done]:
     """Reproduce the named experiments, yielding each as soon as it is done.
 
-    Experiments that use several processes run first, one at a time with all workers; the others follow, with one worker
-    each.
+    Those of papers come before our own. Of both, experiments that use several processes run first, one at a time with
+    all workers; the others follow, with one worker each.
     """
     known = how.catalogue()
-    sharing = [name for name in names if known[name].stores]
-    alone = [name for name in names if name not in sharing]
-    yield from _run_experiments(sharing, replace(how, workers=1), how.workers)
-    yield from _run_experiments(alone, how, 1)
+    for printed in (True, False):
+        own = [name for name in names if PUBLICATIONS[paper_key(name)].printed is printed]
+        sharing = [name for name in own if known[name].stores]
+        yield from _run_experiments(sharing, replace(how, workers=1), how.workers)
+        yield from _run_experiments([name for name in own if name not in sharing], how, 1)
 
 
 def _run_experiments(names: Sequence[str], how: Reproduction, processes: int) -> Iterator[Done]:

@@ -10,8 +10,9 @@ from holdfast.simulator.machine.event_log import Sample
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
 from holdfast.simulator.shared_nodes.arrivals import ArrivalService
-from holdfast.simulator.shared_nodes.clock import ARRIVAL, COMPLETION, NOTICE, PLAN, REQUEUE, InstantClock
+from holdfast.simulator.shared_nodes.clock import ARRIVAL, CANCELLATION, COMPLETION, NOTICE, PLAN, REQUEUE, InstantClock
 from holdfast.simulator.shared_nodes.demand import Amounts
+from holdfast.simulator.shared_nodes.lives import LifeService
 from holdfast.simulator.shared_nodes.notices import NoticeService
 from holdfast.simulator.shared_nodes.occupants import PartLoan, PartReservation, SharedRun
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
@@ -78,6 +79,7 @@ class SharedEngine:
         plans = mechanism is not None and mechanism.notice == "CUP"
         self._notices = NoticeService(machine, book, plans=plans, plan_at=self._plan_at)
         self._scheduler = SharedScheduler(machine, book, depth, self._sort)
+        self._lives = LifeService(machine, book, self._arrivals, self._returns, jobs, loans, self._submit_at)
         self._tenants = TenantService(machine, options.tenants, self._sort)
         self._clock = InstantClock(0, len(jobs) + 1, self._tick, self._pass)
         self.samples: list[Sample] = []
@@ -90,8 +92,8 @@ class SharedEngine:
         """Simulate until all jobs have ended."""
         for job in self._jobs:
             state = job.state
-            if state.first_submit >= 0:
-                self._clock.call(state.eligible, ARRIVAL, state.rank, lambda job=job: self._arrive(job))  # type: ignore[misc]
+            if state.first_submit >= 0 and state.job.preceding is None:
+                self._submit_at(state.submit, job)
             notices = self._mechanism is not None and self._mechanism.notice != "N"
             if notices and job.on_demand and job.served and state.notice >= 0:
                 self._clock.call(state.notice, NOTICE, state.rank, lambda job=job: self._notice(job))  # type: ignore[misc]
@@ -118,9 +120,9 @@ class SharedEngine:
         """Waiting jobs in order: on-demand jobs by arrival, then by tier and queue order."""
         if not jobs:
             return jobs
-        first = [] if self._mechanism is None else [job for job in jobs if job.on_demand]
+        first = [job for job in jobs if job.on_demand]
         first.sort(key=lambda job: (job.state.eligible, job.state.row))
-        others = {job.state.row: job for job in jobs if self._mechanism is None or not job.on_demand}
+        others = {job.state.row: job for job in jobs if not job.on_demand}
         order = self._queue.sort(sorted(others), self._machine.now)
         return [*first, *(others[row] for row in order)]
 
@@ -147,9 +149,35 @@ class SharedEngine:
         asked = sum(job.size for job in machine.waiting.values())
         self.samples.append((machine.now, busy, held, len(machine.waiting), asked))
 
-    def _arrive(self, job: SharedJob) -> bool:
+    def _submit_at(self, at: int, job: SharedJob) -> None:
+        self._clock.call(at, ARRIVAL, job.state.rank, lambda: self._submit(job))
+
+    def _submit(self, job: SharedJob) -> bool:
+        """Submit a job; it enters the queue when it is eligible."""
+        state, now = job.state, self._machine.now
         if self.opened is None:
-            self.opened = self._machine.now
+            self.opened = now
+        self._queue.submit(state.row, state.submit, state.eligible)
+        self._expect_cancellation(job, now)
+        if state.eligible > now:
+            self._clock.call(state.eligible, ARRIVAL, state.rank, lambda: self._arrive(job))
+            return False
+        return self._arrive(job)
+
+    def _expect_cancellation(self, job: SharedJob, since: int) -> None:
+        patience = self._lives.patience.get(job.job_id)
+        if patience is not None:
+            self._clock.call(since + patience, CANCELLATION, job.state.rank, lambda: self._cancel(job))
+
+    def _cancel(self, job: SharedJob) -> bool:
+        if not self._lives.cancel(job):
+            return False
+        self._count_end()
+        return True
+
+    def _arrive(self, job: SharedJob) -> bool:
+        if job.state.withdrawn:
+            return False
         if self._mechanism is not None and job.on_demand:
             self._arrivals.arrive(job)
         else:
@@ -161,6 +189,8 @@ class SharedEngine:
         if 0 <= state.first_submit < now:
             return False
         reservation = self._notices.notice(job)
+        if state.job.submit is None:
+            self._expect_cancellation(job, now)
         due = max(now, state.estimated_arrival + self._timeout)
         self._clock.call(due, REQUEUE, state.rank, lambda: self._notices.time_out(reservation))
         return True
@@ -184,28 +214,31 @@ class SharedEngine:
             return False
         run.complete(machine.usage)
         run.job.end = machine.now
-        if self._mechanism is not None and machine.jobs[run.job_id].on_demand:
-            self._returns.give_back(run)
+        machine.leave(run)
+        job = machine.jobs[run.job_id]
+        if job.on_demand:
+            self._returns.give_back(run.job_id, dict(run.taken))
         else:
-            machine.leave(run)
             self._book.release(run.taken)
+        self._lives.follow(job)
+        self._count_end()
+        return True
+
+    def _count_end(self) -> None:
         self._ended += 1
         if self._progress is not None:
             self._progress(self._ended)
-        return True
 
     def _vacate(self, run: SharedRun) -> bool:
         """End a warning: the nodes go to those that wait for them, and the job is queued again."""
-        machine, book = self._machine, self._book
-        reservation = run.beneficiary
-        machine.leave(run)
-        if reservation is not None:
-            book.take(reservation, run)
-        book.release(run.taken)
-        self._arrivals.launch_complete()
-        self._clock.call(machine.now, REQUEUE, run.job.rank, lambda: self._requeue(run))
+        if run.over:
+            return False
+        self._lives.leave_after_warning(run)
+        self._clock.call(self._machine.now, REQUEUE, run.job.rank, lambda: self._requeue(run))
         return True
 
     def _requeue(self, run: SharedRun) -> bool:
+        if run.job.withdrawn:
+            return False
         self._machine.enqueue(self._machine.jobs[run.job_id])
         return True

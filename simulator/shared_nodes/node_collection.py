@@ -106,7 +106,7 @@ class NodeCollection:
                 if node not in occupied:
                     machine.hold(job, node, runs)
                     self._lend(runs, node)
-        self._note("of jobs under warning")
+        self._note("from jobs under warning")
         for node in machine.placer.sort(room, machine.free)[: max(0, missing)]:
             machine.hold(job, node)
         self._note("free")
@@ -232,7 +232,7 @@ class NodeCollection:
             for run in victims:
                 if node in ordinary[run]:
                     given[run].append(node)
-        self._note(f"of {', '.join(str(run.job_id) for run in victims)}, the cheapest with {lost}")
+        self._note(f"from {', '.join(str(run.job_id) for run in victims)} (the cheapest node, {lost})")
         self.loans = [*self.loans, *(PartLoan(run, sorted(given[run])) for run in lenders if given[run])]
         # What they leave on further nodes counts for these, too.
         self._leaving = sorted([*self._leaving, *warned], key=lambda run: run.departure)

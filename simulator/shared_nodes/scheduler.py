@@ -117,7 +117,7 @@ class _Pass:
             end = machine.now + job.state.limit(size)
             plans = self._plans_beside(Span(machine.now, end, taken))
             if plans is not None:
-                self._begin(job, need, taken, size, plans, "in order" if not self._heads else "backfilled")
+                self._begin(job, need, taken, size, plans)
                 return True
             job.waits.blocked, job.waits.other = True, self._heads[-1].job.job_id
         return False
@@ -135,11 +135,9 @@ class _Pass:
             else:
                 yield size, taken
 
-    def _begin(
-        self, job: SharedJob, need: Need, taken: dict[int, Amounts], size: int, plans: list[Span], cause: str
-    ) -> None:
+    def _begin(self, job: SharedJob, need: Need, taken: dict[int, Amounts], size: int, plans: list[Span]) -> None:
         machine = self._machine
-        run = machine.start(job, need, taken, size, cause)
+        run = machine.start(job, need, taken, size, "")
         self._plans = plans
         if self._occupation is not None:
             self._started.append(Span(machine.now, run.expected_end, taken))
@@ -183,7 +181,7 @@ class _Pass:
         if time == now:
             plans = self._plans_beside(Span(now, end, taken))
             if plans is not None:
-                self._begin(job, chosen, taken, size, plans, "beside the jobs before it")
+                self._begin(job, chosen, taken, size, plans)
                 return True
         self._heads.append(_Head(job, chosen, time, end))
         self._plans.append(Span(time, end, taken))

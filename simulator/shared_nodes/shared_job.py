@@ -63,6 +63,8 @@ class SharedJob:
         The highest tier of its partitions.
     waits
         What it has waited for.
+    gone
+        Whether it was cancelled while it did not run.
     served
         Whether a mechanism can serve it: its parts are equal.
     """
@@ -72,6 +74,7 @@ class SharedJob:
     size: int
     tier: int
     waits: WaitTimes
+    gone: bool = False
 
     @property
     def job_id(self) -> int:

@@ -235,11 +235,16 @@ class SharedMachine:
         run.stop(self.now, self.usage)
         if run.malleable:
             run.warned_until = self.now + self.warning
-            self.usage.lose_to_warning(run.job, run.units * self.warning, self.now)
             self.clock.vacate(run)
         else:
             self.leave(run)
             self.enqueue(self.jobs[run.job_id])
+
+    def end_warning(self, run: SharedRun) -> None:
+        """A run under warning leaves its nodes."""
+        warned = self.now - (run.release - self.warning)
+        self.usage.lose_to_warning(run.job, run.units * warned, self.now)
+        self.leave(run)
 
     def _note(self, run: SharedRun, resized: str = "") -> None:
         """Remember what a run has occupied since its last change, and why it was ``resized`` then."""

@@ -38,7 +38,7 @@ from tests.reference.resources import PlainJob, _Busy, _Site
 __all__ = ["Outcome", "SharedReplay", "replay_shared"]
 
 TOLERANCE = 1
-COMPLETION, REQUEUE, PLANNED, NOTICE, ARRIVAL = range(5)
+COMPLETION, REQUEUE, CANCELLATION, PLANNED, NOTICE, ARRIVAL = range(6)
 Amounts = dict[str, int]
 
 
@@ -51,6 +51,8 @@ class Outcome:
     preemptions: int = 0
     shrinks: int = 0
     lost: int = 0
+    cancelled: bool = False
+    submit: int | None = None
     segments: list[tuple[int, int, tuple[int, ...]]] = field(default_factory=list)
 
 
@@ -173,6 +175,10 @@ class Model:
         self.request: dict[int, Any] = {}
         self.options: dict[int, list[str]] = {}
         self.served: dict[int, bool] = {}
+        self.patience: dict[int, int | None] = {}  # from the submit on
+        self.think: dict[int, int | None] = {}
+        self.followers: dict[int, list[Task]] = {}
+        self.withheld: dict[int, Amounts] = {}  # what an on-demand job gives back just now
         for row, (job, given) in enumerate(zip(jobs, requests, strict=True)):
             request, equal = given, self.site.layout(given) is not None
             seconds = job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
@@ -194,8 +200,15 @@ class Model:
             self.request[task.id], self.options[task.id] = request, options
             self.served[task.id] = equal
             self.result[task.id] = Outcome()
-            if task.arrival is not None:
-                self.push(task.arrival, ARRIVAL, task.id, partial(self.arrive, task))
+            self.patience[task.id] = None
+            since = task.submit if task.submit is not None else task.notice
+            if job.cancelled_at is not None and since is not None:
+                self.patience[task.id] = max(0, to_ticks(job.cancelled_at) - since)
+            self.think[task.id] = None if job.think_time is None else to_ticks(job.think_time)
+            if job.preceding is not None:
+                self.followers.setdefault(job.preceding, []).append(task)
+            elif task.submit is not None:
+                self.push(task.submit, ARRIVAL, task.id, partial(self.submit, task))
             if self.notice_strategy in ("CUA", "CUP") and task.notice is not None and equal:
                 self.push(task.notice, NOTICE, task.id, partial(self.advance_notice, task))
 
@@ -306,7 +319,7 @@ class Model:
         for run in self.live:
             if self.ordinary(run, node):
                 left = less(left, run.taken[node])
-        return left
+        return less(left, self.withheld.get(node, {}))
 
     def of(self, owner: int) -> list[Hold]:
         return [hold for hold in self.holds if hold.owner == owner]
@@ -382,8 +395,7 @@ class Model:
         task.former = run.size
         totals["compute"] += run.work_units
         totals["lost"] += run.setup_units
-        totals["warning"] += run.units * self.warning
-        outcome.lost += run.setup_units + run.units * self.warning
+        outcome.lost += run.setup_units
         outcome.preemptions += 1
         self.log("warn", task.id, run.taken)
         self.push(run.warned_until, COMPLETION, run.id, partial(self.vacate, run))
@@ -467,28 +479,30 @@ class Model:
             totals["compute"] += run.units * (self.now - run.start - task.setup - task.dumps * task.delta)
         self.log("complete", task.id, run.taken)
         self.result[task.id].end = self.now
+        self.leave(run)
         if task.type == JobType.ON_DEMAND:
-            self.return_loans(run)
+            self.return_loans(task.id, dict(run.taken), self.loans.pop(task.id, []))
         else:
-            self.leave(run)
             self.release(run.taken)
+        self.follow(task)
         return True
 
-    def return_loans(self, ended: Run) -> None:
+    def return_loans(self, job_id: int, left: dict[int, Amounts], loans: list[Loan]) -> None:
         """What an on-demand job gives up goes to its lenders."""
-        nodes = sorted(ended.taken)
-        for loan in self.loans.pop(ended.id, []):
-            lent = sorted(node for node in loan.nodes if node in ended.taken)
+        nodes = sorted(left)
+        self.withheld = left
+        for loan in loans:
+            lent = sorted(node for node in loan.nodes if node in left)
             task = loan.run.task
             if loan.parts is not None:
                 if loan.run.running:
                     back = {}
                     for node in lent:
-                        room = plus(self.free(node), ended.taken[node])
+                        room = plus(self.free(node), left[node])
                         if loan.run.size + len(back) < task.nodes and covers(room, loan.parts[node]):
                             back[node] = loan.parts[node]
                     for node in back:
-                        del ended.taken[node]
+                        del left[node]
                     if back:
                         self.resize(loan.run, loan.run.taken | back)
             elif task.waiting and task.runs == loan.run.number:
@@ -497,15 +511,15 @@ class Model:
                     free = {node: self.free(node) for node in self.eligible(task, partition)}
                     for node in lent:
                         if node in free:
-                            free[node] = plus(free[node], ended.taken[node])
+                            free[node] = plus(free[node], left[node])
                     found = found or self.largest(task, partition, free, lent)
                 if found is not None:
                     partition, taken, size = found
                     for node in lent:
                         if node in taken:
-                            del ended.taken[node]
+                            del left[node]
                     self.begin(task, partition, taken, size)
-        self.leave(ended)
+        self.withheld = {}
         self.release(nodes)
 
     def largest(
@@ -520,7 +534,19 @@ class Model:
         return None
 
     def vacate(self, run: Run) -> bool:
+        if run.ended:
+            return False
+        self.give_up(run)
+        self.push(self.now, REQUEUE, run.id, partial(self.requeue, run.task))
+        return True
+
+    def give_up(self, run: Run) -> None:
+        """A run under warning leaves its nodes to those that wait for them."""
         self.progress(run)
+        assert run.warned_until is not None
+        warned = run.units * (self.now - (run.warned_until - self.warning))
+        self.result.totals["warning"] += warned
+        self.result[run.id].lost += warned
         self.log("vacate", run.id, run.taken)
         reservation = run.for_reservation
         self.leave(run)
@@ -531,8 +557,6 @@ class Model:
             if not any(hold.guests for hold in self.of(arrived.task.id)):
                 del self.arrived[arrived.task.id]
                 self.launch(arrived)
-        self.push(self.now, REQUEUE, run.id, partial(self.requeue, run.task))
-        return True
 
     def launch(self, arrived: Arrived) -> None:
         """An arrived job that has all its nodes starts."""
@@ -551,6 +575,8 @@ class Model:
     # --- requeues, time-outs, plans ---
 
     def requeue(self, task: Task) -> bool:
+        if self.result[task.id].end is not None:
+            return False
         task.waiting = True
         return True
 
@@ -588,6 +614,9 @@ class Model:
                 if self.missing(reservation) > 0:
                     self.keep(task, node)
         self.log("notice", task.id, [hold.node for hold in self.of(task.id)])
+        patience = self.patience[task.id]
+        if task.submit is None and patience is not None:
+            self.push(self.now + patience, CANCELLATION, task.id, partial(self.cancel, task))
         self.push(max(self.now, task.estimated + self.timeout), REQUEUE, task.id, partial(self.time_out, reservation))
         if self.notice_strategy == "CUP":
             self.plan(reservation)
@@ -661,9 +690,80 @@ class Model:
                 return run.units * task.setup, last
         return run.overhead(estimated), estimated
 
+    # --- lives ---
+
+    def submit(self, task: Task) -> bool:
+        """A job is submitted; it is in the queue when it is eligible."""
+        patience = self.patience[task.id]
+        self.result[task.id].submit = self.now
+        if patience is not None:
+            self.push(self.now + patience, CANCELLATION, task.id, partial(self.cancel, task))
+        assert task.arrival is not None
+        if task.arrival > self.now:
+            self.push(task.arrival, ARRIVAL, task.id, partial(self.arrive, task))
+            return False
+        return self.arrive(task)
+
+    def follow(self, task: Task) -> None:
+        """Submit the jobs that depend on one that has ended."""
+        for other in self.followers.get(task.id, []):
+            think = self.think[other.id]
+            assert other.submit is not None and other.arrival is not None
+            at = max(self.now, other.submit) if think is None else self.now + think
+            other.arrival = max(at, other.arrival) if other.arrival > other.submit else at
+            other.submit = at
+            self.push(at, ARRIVAL, other.id, partial(self.submit, other))
+
+    def cancel(self, task: Task) -> bool:
+        outcome = self.result[task.id]
+        if task.submit is None:
+            reservation = self.reservations.get(task.id)
+            if reservation is not None:
+                self.release(self.close(reservation))
+            return reservation is not None
+        if outcome.end is not None:
+            return False
+        outcome.end, outcome.cancelled = self.now, True
+        run = next((run for run in self.live if run.task is task), None)
+        if run is not None and run.warned_until is not None:
+            self.give_up(run)
+        elif run is not None:
+            self.progress(run)
+            self.book(run)
+            self.leave(run)
+            if task.type == JobType.ON_DEMAND:
+                self.return_loans(task.id, dict(run.taken), self.loans.pop(task.id, []))
+            else:
+                self.release(run.taken)
+        elif task.id in self.arrived:
+            arrived = self.arrived.pop(task.id)
+            left = {hold.node: hold.need for hold in self.of(task.id) if not hold.guests}
+            self.holds = [hold for hold in self.holds if hold.owner != task.id]
+            self.return_loans(task.id, left, arrived.loans)
+        task.waiting = False
+        self.follow(task)
+        return True
+
+    def book(self, run: Run) -> None:
+        """What a cancelled run has spent, by purpose."""
+        task, totals = run.task, self.result.totals
+        if task.malleable:
+            totals["setup"] += run.setup_units
+            totals["compute"] += run.work_units
+            return
+        elapsed, cycles = self.now - run.start, run.cycles(self.now)
+        setup = min(elapsed, task.setup)
+        rest = elapsed - setup - cycles * ((task.tau or 0) + task.delta)
+        computed = min(rest, task.tau or 0) if cycles < task.dumps else rest
+        totals["setup"] += run.units * setup
+        totals["compute"] += run.units * (cycles * (task.tau or 0) + computed)
+        totals["checkpoint"] += run.units * (cycles * task.delta + rest - computed)
+
     # --- arrivals ---
 
     def arrive(self, task: Task) -> bool:
+        if self.result[task.id].end is not None:
+            return False
         self.log("arrive", task.id)
         if task.type != JobType.ON_DEMAND:
             task.waiting = True
@@ -1084,7 +1184,7 @@ class Model:
     # --- accounting ---
 
     def account(self) -> None:
-        submits = [task.submit for task in self.tasks if task.submit is not None]
+        submits = [outcome.submit for outcome in self.result.values() if outcome.submit is not None]
         if not submits:
             return
         first, last = min(submits), max(outcome.end or 0 for outcome in self.result.values())

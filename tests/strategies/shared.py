@@ -14,7 +14,7 @@ from holdfast.workloads.table.jobs import Jobs
 from tests.strategies.machines import random_jobs, random_machine
 from tests.strategies.tables import HYBRID, random_job_table
 
-__all__ = ["DEPTHS", "SharedCase", "random_shared_case"]
+__all__ = ["DEPTHS", "SharedCase", "random_shared_case", "with_shared_lives"]
 
 #: Reservations of waiting jobs, by backfilling rule; None: all.
 DEPTHS = {"easy": 1, "conservative": None, "none": 0, "easy depth=2": 2}
@@ -38,6 +38,23 @@ class SharedCase:
     @property
     def workload(self) -> MachineWorkload:
         return MachineWorkload(self.machine, tuple(self.requests), self.placement)
+
+
+def with_shared_lives(case: SharedCase, seed: int) -> SharedCase:
+    """The case with jobs that are cancelled, held, or depend on an earlier one."""
+    random = Random(seed)
+    jobs: list[Job] = []
+    for job in case.jobs:
+        since = job.submit if job.submit is not None else job.notice
+        if since is not None and random.random() < 0.3:
+            job = replace(job, cancelled_at=since + random.choice((0, 30, 300, 1800)))
+        earlier = [other.job_id for other in jobs if other.submit is not None]
+        if job.submit is not None and job.notice is None and earlier and random.random() < 0.3:
+            job = replace(job, preceding=random.choice(earlier), think_time=random.choice((None, 0.0, 60.0)))
+        if job.submit is not None and job.notice is None and random.random() < 0.2:
+            job = replace(job, eligible=job.submit + random.choice((0, 100)))
+        jobs.append(job)
+    return replace(case, jobs=jobs)
 
 
 def random_shared_case(seed: int, *, most_jobs: int = 14) -> SharedCase:

@@ -181,7 +181,7 @@ def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Si
     configuration = {**simulation.configuration, "options": asdict(options)}
     workload = simulation.on_machine
     if workload is not None:
-        from holdfast.simulator.machine_simulation import check_machine_replay
+        from holdfast.simulator.machine_rules import check_machine_replay
         from holdfast.simulator.partitioned_simulation import are_pools, needs_pools
         from holdfast.simulator.shared_simulation import check_shared
 

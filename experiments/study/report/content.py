@@ -137,14 +137,18 @@ class Chapter:
         return belief([entry.done for entry in self.entries])
 
 
-def write_report(path: Path, done: Sequence[Done], how: Reproduction, times: Mapping[str, float], words: str) -> None:
+def write_report(
+    path: Path, done: Sequence[Done], how: Reproduction, times: Mapping[str, float], words: str, *, waiting: int = 0
+) -> None:
     """Write the report to a file; the other arguments are those of :func:`render_report`."""
-    html = render_report(done, how, times, words)
+    html = render_report(done, how, times, words, waiting=waiting)
     with atomic_open(path, follow=False) as file:
         file.write(html)
 
 
-def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, float], words: str) -> str:
+def render_report(
+    done: Sequence[Done], how: Reproduction, times: Mapping[str, float], words: str, *, waiting: int = 0
+) -> str:
     """Render the report as HTML.
 
     Parameters
@@ -158,6 +162,8 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
         these, equal tables give equal bytes.
     words
         Command that wrote the report.
+    waiting
+        Number of experiments of the reproduction that are not done yet.
     """
     environment = page_templates("holdfast.experiments.study.report")
     environment.filters["sentence"] = sentence_html
@@ -171,6 +177,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
         how=how,
         words=words,
         total=len(done),
+        waiting=waiting,
         took=took(sum(times[item.id] for item in done if item.id in times)),
         sources=next((item.record["sources"] for item in done if item.record), "unknown"),
         libraries=[("Python", platform.python_version()), *((name, _version(name)) for name in _LIBRARIES)],

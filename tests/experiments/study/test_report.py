@@ -306,6 +306,13 @@ def test_what_differs_is_measured_again(tmp_path: Path, change: str) -> None:
 
 
 @pytest.mark.system
+def test_papers_come_before_our_own(tmp_path: Path) -> None:
+    how = Reproduction(tmp_path, "1.2.3", catalogue=catalogue, quick=True)
+    names = ("beyond-cloud", "hybrid-table1", "hybrid-fig1")
+    assert [item.id for item in reproduce(names, how)] == ["hybrid-table1", "hybrid-fig1", "beyond-cloud"]
+
+
+@pytest.mark.system
 def test_data_take_the_place_of_what_stands_in(tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "lines").mkdir(parents=True)
@@ -346,14 +353,26 @@ def test_every_paper_has_its_choices() -> None:
 
 
 @pytest.mark.system
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
-    words = ["reproduce", "--quick", "-o", str(out), "--only", "checkpoint-fig[34]", "--only", "profiles-fig1"]
+    words = ["reproduce", "--quick", "-o", str(out), "--only", "checkpoint-fig[34]", "--only", "*-fig1"]
+    words += ["--paper", "checkpoint", "--paper", "profiles", "--workers", "1"]
+    waiting = []
+
+    def write(*arguments: Any, **named: Any) -> None:
+        write_report(*arguments, **named)
+        waiting.append(named["waiting"])
+        assert ("not measured yet" in (out / "report.html").read_text()) == (named["waiting"] > 0)
+
+    monkeypatch.setattr("holdfast.experiments.study.report.content.write_report", write)
     assert cli.main(words) == 0
+    assert waiting == [2, 1, 0]
     shown = capsys.readouterr()
     assert "6 statements" not in shown.out
     assert shown.out.startswith("3 experiments: 1 statement is not comparable; 5 more hold by construction")
-    assert len(shown.err.strip().splitlines()) == 4
+    lines = shown.err.strip().splitlines()
+    assert len(lines) == 5
+    assert lines[1].startswith("expected cost: ")
     names = ("checkpoint-fig3", "checkpoint-fig4", "profiles-fig1")
     check_page((out / "report.html").read_text(), out, names)
     assert set(json.loads((out / "times.json").read_text())) == set(names)
@@ -365,7 +384,15 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize(
     "words",
-    [["--only", "checkpont-*"], ["--workers", "0"], ["--seed", "x"], ["--data", "nowhere"], ["-o", "/dev/null/x"]],
+    [
+        ["--only", "checkpont-*"],
+        ["--paper", "hybrids"],
+        ["--paper", "beyond", "--only", "hybrid-*"],
+        ["--workers", "0"],
+        ["--seed", "x"],
+        ["--data", "nowhere"],
+        ["-o", "/dev/null/x"],
+    ],
 )
 def test_wrong_words_are_one_sentence(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["reproduce", "-o", str(tmp_path / "out"), *words]) == 2

@@ -1,0 +1,94 @@
+"""The expected cost of a reproduction, from earlier measurements of the same experiments.
+
+``python -m holdfast.experiments.study.expected_cost [--quick DIR ...]`` writes the costs that the package has: at full
+size those of the stored answers in ``docs/experiments``, at small sizes those of directories that
+``holdfast reproduce --quick`` has written, or the former ones. A test compares the stored costs with the answers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from holdfast.experiments.study.cost_log import read_costs, took
+from holdfast.experiments.study.experiment import Experiment
+from holdfast.workloads.ground.files import atomic_open
+
+__all__ = ["Costs", "expected_cost", "full_costs", "size_of", "stored_costs"]
+
+_STORE = Path(__file__).with_name("expected_costs.json")
+_UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0}
+
+#: Process-seconds by size (``full``, ``quick``) and experiment.
+Costs = Mapping[str, Mapping[str, float]]
+
+
+def stored_costs() -> Costs:
+    """The costs that the package has."""
+    found: Costs = json.loads(_STORE.read_text(encoding="ascii"))
+    return found
+
+
+def size_of(experiment: Experiment, parameters: Any) -> str | None:
+    """Which stored cost belongs to the parameters of an experiment: ``full``, ``quick`` or None."""
+    sizes = {"full": experiment.parameters, "quick": experiment.quick}
+    return next((name for name, own in sizes.items() if own == parameters), None)
+
+
+def expected_cost(sizes: Mapping[str, str | None], workers: int, costs: Costs) -> str:
+    """A sentence on how long experiments will take.
+
+    Parameters
+    ----------
+    sizes
+        Size of each experiment, as :func:`size_of` returns it.
+    workers
+        Number of processes that share the work.
+    costs
+        Process-seconds by size and experiment.
+    """
+    known = {name: costs[size][name] for name, size in sizes.items() if size is not None and name in costs[size]}
+    unknown = len(sizes) - len(known)
+    if not known:
+        return "expected cost: unknown, none of these was measured before at these sizes"
+    longest = max(known, key=lambda name: known[name])
+    parts = [f"expected cost: about {took(sum(known.values()) / workers)}"]
+    if workers > 1:
+        parts.append(f" with {workers} processes that are always busy")
+    if len(known) > 1:
+        parts.append(f"; most of it for {longest}, {took(known[longest])} of one process")
+    if unknown:
+        parts.append(f"; that of {unknown} more is unknown")
+    return "".join(parts)
+
+
+def full_costs(docs: Path) -> dict[str, float]:
+    """Process-seconds of the stored answers (``2026-11-23, 8 min 34 s with 2 processes``), by experiment."""
+    found = {}
+    for path in sorted(docs.glob("*.json")):
+        for name, answer in json.loads(path.read_text(encoding="utf-8")).items():
+            parts = re.fullmatch(r"[\d-]+, (.+) with (\d+) process(?:es)?", answer["cost"])
+            if parts is not None:
+                pairs = re.findall(r"([\d.]+) (h|min|s)", parts[1])
+                found[name] = round(sum(float(number) * _UNITS[unit] for number, unit in pairs) * int(parts[2]), 1)
+    return found
+
+
+def main(words: Sequence[str]) -> None:
+    """Write the costs that the package has."""
+    quick = dict(stored_costs()["quick"]) if _STORE.exists() else {}
+    for word in words:
+        if word != "--quick":
+            quick |= {name: cost.seconds * cost.workers for name, cost in read_costs(Path(word)).items()}
+    costs = {"full": full_costs(Path("docs/experiments")), "quick": quick}
+    with atomic_open(_STORE) as file:
+        json.dump(costs, file, indent=1, sort_keys=True)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
