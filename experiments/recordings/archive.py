@@ -40,7 +40,6 @@ from holdfast.experiments.recordings.variants import chosen_variant
 from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.machine.decisions import Decision
 from holdfast.simulator.machine.event_log import Entry, Sample
-from holdfast.simulator.machine.stochastic import ReservationRecord
 from holdfast.simulator.results.recording import clock_origin, level_changes
 from holdfast.simulator.results.records import ABSENT, Records, Samples, StochasticRecord, whole_column
 from holdfast.simulator.results.result import Result
@@ -343,6 +342,9 @@ def _bits(text: str, nodes: int) -> int:
 
 def _courses(path: Path | None, jobs: Sequence[Job], origin: int) -> list[StochasticRecord]:
     """The stochastic jobs with their reservations."""
+    # Imported here: it loads the planner, which other results do not need.
+    from holdfast.simulator.machine.stochastic import ReservationRecord
+
     found: dict[int, list[ReservationRecord]] = {job.job_id: [] for job in jobs if job.type is JobType.STOCHASTIC}
     # Without digests, the file may be left over from an earlier run.
     for line, row in _read(path, RESERVATIONS, origin) if path is not None and found else ():

@@ -8,14 +8,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.policies.planning.plan_progress import ReservationRequest
 from holdfast.simulator.options import Options
 from holdfast.workloads.ground.streams import stream
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import Job
 from holdfast.workloads.table.memory_profile import memory_profile
+
+if TYPE_CHECKING:
+    from holdfast.policies.planning.plan_progress import ReservationRequest
 
 __all__ = [
     "CANCELLED",

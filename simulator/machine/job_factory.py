@@ -12,7 +12,7 @@ from holdfast.simulator.options import Options
 from holdfast.workloads.ground.ticks import list_in_ticks
 from holdfast.workloads.table.job import MALLEABLE, RIGID, STOCHASTIC, Job
 
-__all__ = ["baseline_times", "begin_run", "job_state", "job_states"]
+__all__ = ["begin_run", "job_state", "job_states"]
 
 
 def job_state(job: Job, row: int, rank: int, origin: int, options: Options, *, baseline: bool) -> JobState:
@@ -48,11 +48,6 @@ def job_states(table: Sequence[Job], origin: int, options: Options, *, baseline:
         _state(job, row, rank, origin, options, submit, runtime, walltime, baseline=baseline)
         for row, (job, rank, submit, runtime, walltime) in enumerate(zip(table, ranks, *columns, strict=True))
     ]
-
-
-def baseline_times(table: Sequence[Job]) -> tuple[list[int], list[int], list[int]]:
-    """Submit, runtime and walltime of each job under the baseline, on the table's clock [ticks]; no-shows have -1."""
-    return _columns(table, baseline=True)
 
 
 def _columns(table: Sequence[Job], *, baseline: bool) -> tuple[list[int], list[int], list[int]]:

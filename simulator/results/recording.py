@@ -19,7 +19,6 @@ from holdfast.policies.order import ORDERS, Order
 from holdfast.simulator.machine.decisions import Decision
 from holdfast.simulator.machine.event_log import Entry
 from holdfast.simulator.machine.prior_state import PriorState
-from holdfast.simulator.machine.stochastic import ReservationRecord
 from holdfast.simulator.options import Options
 from holdfast.simulator.results.pool import Pool
 from holdfast.simulator.results.records import ABSENT, Accounting, JobRecord, Records, Samples, StochasticRecord
@@ -32,6 +31,7 @@ from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.table.jobs import Jobs
 
 if TYPE_CHECKING:
+    from holdfast.simulator.machine.stochastic import ReservationRecord
     from holdfast.simulator.resources.machine_replay import MachineReplay
 
 __all__ = [

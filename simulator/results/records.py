@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.simulator.machine.event_log import Sample
-from holdfast.simulator.machine.stochastic import ReservationRecord
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.row_views import ColumnRows
 from holdfast.workloads.ground.units import SECOND
@@ -18,6 +17,7 @@ from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from holdfast.policies.planning.plan_book import Planned
+    from holdfast.simulator.machine.stochastic import ReservationRecord
 
 __all__ = [
     "ABSENT",

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.machine.actual_outcomes import CANCELLED, COMPLETED, OVER_MEMORY, PREEMPTED, SAVED
-from holdfast.simulator.machine.stochastic import ReservationRecord
 from holdfast.simulator.results.metric_groups import (
     COST,
     HOUR,
@@ -32,6 +31,9 @@ from holdfast.simulator.results.records import JobRecord, StochasticRecord
 from holdfast.workloads.ground.columns import Metric
 from holdfast.workloads.ground.units import SECOND, to_ticks
 from holdfast.workloads.table.job import JobType
+
+if TYPE_CHECKING:
+    from holdfast.simulator.machine.stochastic import ReservationRecord
 
 __all__ = [
     "JOB_COLUMNS",
