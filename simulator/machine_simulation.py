@@ -13,24 +13,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy, Strict
+from holdfast.policies.backfilling import BACKFILLING
 from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.machine_rules import check_machine_replay, replay_under
 from holdfast.simulator.options import Options
 from holdfast.simulator.plain_replay import PlainSamples, accounting, baseline_ticks, rigid_records
 from holdfast.simulator.plain_starts import PlainJobs
 from holdfast.simulator.resources.closed_capacity import amount_time, closed_changes, levels, resource_uses
 from holdfast.simulator.resources.machine_jobs import JobStart, MachineJob
-from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from holdfast.simulator.resources.machine_replay import MachineReplay
 from holdfast.simulator.results.records import ABSENT, STATUSES, Accounting, Records, Samples
-from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.units import SECOND, to_ticks
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
 from holdfast.workloads.outages.failures import FailureRate
 from holdfast.workloads.outages.outage import Outage
-from holdfast.workloads.table.job import RIGID
+from holdfast.workloads.table.job import STOCHASTIC
 from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["MachineOutcome", "check_machine_replay", "simulate_on_machine"]
+__all__ = ["MachineOutcome", "simulate_on_machine"]
 
 
 #: Failures that are drawn at first, and at most.
@@ -64,23 +65,6 @@ class MachineOutcome(NamedTuple):
     losses: Sequence[tuple[int, int]] = ()
     down: Sequence[tuple[int, int]] = ()
     outages: Sequence[Outage] = ()
-
-
-def check_machine_replay(options: Options) -> None:
-    """Refuse options that a replay on a machine does not have.
-
-    Raises
-    ------
-    ParameterError
-        Names the first of them.
-    """
-    rule = BACKFILLING[options.backfilling]
-    if type(rule) not in (Strict, Conservative, Easy, SlurmBackfill):
-        legal = "none, easy, easy depth=K, conservative or slurm on a machine (--machine)"
-        raise ParameterError("backfilling", legal, options.backfilling)
-    for name, legal in (("passes", "instant"), ("backfill_length", "walltime"), ("engine", "auto")):
-        if getattr(options, name) != legal:
-            raise ParameterError(name, f"{legal} on a machine (--machine)", getattr(options, name))
 
 
 def simulate_on_machine(
@@ -122,21 +106,7 @@ def simulate_on_machine(
     drawn = 0
     while True:
         more = [] if failures is None else list(islice(failures.draw(workload.machine.size, origin / SECOND), drawn))
-        replay = replay_on_machine(
-            workload.machine,
-            jobs,
-            depth=rule.depth if isinstance(rule, Easy) else None,
-            backfilling=rule
-            if isinstance(rule, SlurmBackfill)
-            else "conservative"
-            if isinstance(rule, Conservative)
-            else "none"
-            if type(rule) is Strict
-            else "easy",
-            placement=workload.placement,
-            order=options.order,
-            outages=[*outages, *more],
-        )
+        replay = replay_under(workload.machine, jobs, options, workload.placement, [*outages, *more])
         last = max((run.end for run in replay.runs), default=origin)
         if failures is None or (more and to_ticks(more[-1].start) >= last):
             break
@@ -152,13 +122,11 @@ def simulate_on_machine(
 
 
 def _check_jobs(table: Jobs) -> None:
-    """Refuse jobs that are not rigid, or run before the replay."""
-    other = ~table.are(RIGID)
+    """Refuse jobs that are stochastic, or run before the replay."""
+    other = table.are(STOCHASTIC)
     if other.any():
         job = next(iter(table.select(other)))
-        raise InputError(
-            f"job {job.job_id} is {job.type.value}: a replay on a machine (--machine) takes rigid jobs only"
-        )
+        raise InputError(f"job {job.job_id} is stochastic, which a replay on a machine (--machine) does not model")
     if table.has("running_since"):
         for job in table:
             if job.running_since is not None:

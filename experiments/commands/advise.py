@@ -14,6 +14,7 @@ from holdfast.experiments.commands.asking.cluster_state_options import (
     read_record,
     write_document,
 )
+from holdfast.experiments.commands.asking.machine_states import describes_machine
 from holdfast.experiments.commands.asking.site_snapshots import site_question
 from holdfast.experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
 from holdfast.experiments.terminal import warn
@@ -168,6 +169,12 @@ def main(arguments: Arguments) -> None:
     if walltime is None and runtimes is None and job is None:
         raise InputError(
             "give the walltime that you would ask for as --walltime, or runtimes of the job as --runs or --distribution"
+        )
+    if describes_machine(question.rules.machine):
+        raise ParameterError(
+            "--machine",
+            "nodes, or output of 'scontrol show nodes': 'forecast' takes a file",
+            str(question.rules.machine),
         )
     prices = _prices(arguments)
     check_outputs(arguments.json, arguments.plot)

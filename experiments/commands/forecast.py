@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from holdfast.experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
@@ -14,6 +15,8 @@ from holdfast.experiments.commands.asking.cluster_state_options import (
     read_record,
     write_document,
 )
+from holdfast.experiments.commands.asking.command_lines import command_line
+from holdfast.experiments.commands.asking.machine_states import NodeRequest, describes_machine, read_machine_present
 from holdfast.experiments.commands.asking.site_snapshots import site_question
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError
@@ -21,6 +24,7 @@ from holdfast.workloads.ground.parameters import Nodes, Parameter, SecondsAbove0
 from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
+    from holdfast.experiments.forecast.machine_requests import MachineRequests
     from holdfast.experiments.forecast.machine_state import MachineState
 
 __all__ = ["Arguments", "main"]
@@ -45,6 +49,7 @@ class Arguments:
     walltime: Annotated[SecondsAbove0 | None, Parameter("walltime of that job", default="no job", group=_JOBS)] = None
     user: Annotated[str, Parameter("user of that job", default="unknown", group=_JOBS)] = ""
     project: Annotated[str, Parameter("project of that job", default="unknown", group=_JOBS)] = ""
+    request: NodeRequest
     rules: RuleOptions
     drawing: DrawingOptions
     runtimes: Annotated[
@@ -53,6 +58,9 @@ class Arguments:
             "runtimes: drawn from runs that had ended, or the walltimes, as squeue --start does", group="drawing"
         ),
     ] = "history"
+    report: Annotated[
+        str | None, Parameter("write the answer as one HTML page", default="not written", metavar="FILE.html")
+    ] = None
     json: Annotated[str | None, json_file()] = None
     plot: Annotated[str | None, Parameter("draw it as NAME.png and NAME.pdf", default="not drawn", metavar="NAME")] = (
         None
@@ -68,11 +76,15 @@ def main(arguments: Arguments) -> None:
     question = site_question("forecast", arguments.present, arguments.rules)
     drawing = arguments.drawing.keywords(question.rules)
     check_outputs(arguments.json, arguments.plot)
-    present = read_present(question)
-    state = present.state
+    check_outputs(arguments.report, None)
+    on_machine = describes_machine(question.rules.machine)
+    present = read_machine_present(question) if on_machine else read_present(question)
+    state, requests = present.state, present.requests
     asked = list(arguments.job) or None
-    if arguments.nodes is not None or arguments.walltime is not None:
-        state, added = _with_job(arguments, state)
+    if requests is None and arguments.request.given:
+        raise InputError(f"--{arguments.request.given[0]} needs a machine file, as --machine site.toml")
+    if arguments.nodes is not None or arguments.walltime is not None or arguments.request.given:
+        state, requests, added = _with_job(arguments, state, requests)
         asked = [*(asked or ()), added]
     history = None
     if arguments.runtimes == "history":
@@ -80,18 +92,33 @@ def main(arguments: Arguments) -> None:
     else:
         drawing["arrivals"] = "none"
     record = read_record(question, present, arguments.drawing, arguments.runtimes)
-    found = forecast(state, history, jobs=asked, record=record, **drawing)
+    found = forecast(state, history, jobs=asked, record=record, machine=requests, **drawing)
     for text in present.assumptions:
         warn("forecast", text)
+    answers = [
+        in_unit(sentence(found, job_id, present.moment), present.unit)
+        for job_id in (found.ids if asked is not None else ())
+    ]
     if arguments.json != "-":
-        print(present.sentence())
-        for job_id in found.ids if asked is not None else ():
-            print(in_unit(sentence(found, job_id, present.moment), present.unit))
+        print("\n".join([present.sentence(), *answers]))
         print(table(found, present.unit, FROM_NOW))
     if arguments.json is not None:
         write_document(
             arguments.json, document(found, log=arguments.present.log, seed=drawing["seed"], **present.facts())
         )
+    if arguments.report is not None:
+        from holdfast.experiments.forecast.page import write_page
+
+        write_page(
+            arguments.report, found, title=Path(arguments.present.log).name, lead=[present.sentence(), *answers],
+            moment=present.moment, zone=present.log_clock.zone, unit=present.unit,
+            notes=[*present.assumptions, *present.warnings],
+            command=command_line(
+                "forecast", arguments.present, arguments, arguments.rules, arguments.rules.reading, arguments.drawing
+            ),
+        )  # fmt: skip
+        if arguments.json != "-":
+            print(f"written to {arguments.report}")
     if arguments.plot is not None:
         from holdfast.experiments.figures.planning.forecasts import plot_forecast
         from holdfast.experiments.figures.style import relabel, save
@@ -103,8 +130,18 @@ def main(arguments: Arguments) -> None:
                 print(f"drawn in {path}")
 
 
-def _with_job(arguments: Arguments, state: MachineState) -> tuple[MachineState, int]:
-    """The state with the job that is asked for."""
+def _with_job(
+    arguments: Arguments, state: MachineState, requests: MachineRequests | None
+) -> tuple[MachineState, MachineRequests | None, int]:
+    """The state with the job that is asked for, and its request on a machine."""
+    user, project = arguments.user, arguments.project
+    if requests is not None:
+        if arguments.walltime is None:
+            raise InputError("a job that is submitted now needs --walltime")
+        request = arguments.request.request(arguments.nodes)
+        requests, state, added = requests.with_job(state, request, arguments.walltime, user, project)
+        return state, requests, added
     if arguments.nodes is None or arguments.walltime is None:
         raise InputError("a job that is submitted now needs both --nodes and --walltime")
-    return state.with_job(arguments.nodes, arguments.walltime, arguments.user, arguments.project)
+    state, added = state.with_job(arguments.nodes, arguments.walltime, user, project)
+    return state, None, added

@@ -200,9 +200,11 @@ def _remark(planned: Sequence[PlannedRun]) -> None:
 
     configurations = [run.configuration for run in planned]
     if any(run.variation.mechanism == BASELINE for run in planned):
-        drawn = "preparation" in configurations[0]
         trace = "format" in configurations[0]["input"]
-        jobs = "of the drawn job table" if drawn else "as the trace records them" if trace else "of the job table"
+        jobs = "as the trace records them" if trace else "of the job table"
+        if "preparation" in configurations[0]:
+            recorded = configurations[0]["preparation"].get("types")
+            jobs = f"of the {'recorded' if recorded else 'drawn'} job table"
         print(f"baseline: the jobs {jobs}, all rigid, without notices and preemptions")
     if "seed" in planned[0].variation.values and not any(
         "preparation" in configuration or "failures" in configuration or run.simulation.plans or run.simulation.planner

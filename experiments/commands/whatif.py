@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 from holdfast.experiments.commands.asking.arguments import LogReading, check_outputs, json_file, read_options
+from holdfast.experiments.commands.asking.command_lines import command_line
 from holdfast.experiments.commands.asking.machine_options import check_reading, read_machine_log
 from holdfast.experiments.terminal import escape, warn
 from holdfast.experiments.whatif.alternatives import Alternatives
@@ -71,36 +71,14 @@ def main(arguments: Arguments) -> None:
     for sentence in answer.caveats:
         warn("whatif", sentence)
     if arguments.report is not None:
-        answer.write_page(arguments.report, _command(arguments))
+        words = command_line("whatif", arguments, arguments.changes, arguments.reading)
+        answer.write_page(arguments.report, words)
     if arguments.json is not None:
         write_json(arguments.json, answer.document())
     if arguments.json != "-":
         print("\n".join(map(escape, answer.text().split("\n"))))
         for path in filter(None, (arguments.json, arguments.report)):
             print(f"written to {path}")
-
-
-def _command(arguments: Arguments) -> str:
-    """Command that makes the page again."""
-    words = ["holdfast", "whatif", arguments.log]
-    for part in (arguments, arguments.changes, arguments.reading):
-        for item in fields(part):
-            value = getattr(part, item.name)
-            if (
-                item.name in ("log", "workers", "json", "trust")
-                or is_dataclass(value)
-                or value == item.default
-                or value == ()
-            ):
-                continue
-            option = f"--{item.name.replace('_', '-')}"
-            if value is True:
-                words.append(option)
-                continue
-            for one in value if isinstance(value, tuple) else (value,):
-                # A value such as -10% would be taken for an option.
-                words += [f"{option}={one}"] if str(one).startswith("-") else [option, str(one)]
-    return shlex.join(words)
 
 
 def _today(text: str) -> dict[str, Any]:

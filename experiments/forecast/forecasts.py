@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from holdfast.experiments.forecast.experts import LEVELS, waited_time
 from holdfast.experiments.forecast.history import History
+from holdfast.experiments.forecast.machine_requests import MachineRequests
 from holdfast.experiments.forecast.machine_state import MachineState
 from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
 from holdfast.experiments.forecast.seen_job import SeenJob
@@ -181,6 +182,7 @@ def forecast(
     horizon: float = 7 * 86_400.0,
     failures: FailureRate | None = None,
     record: TrackRecord | None = None,
+    machine: MachineRequests | None = None,
     **options: object,
 ) -> Forecast:
     """Forecast when waiting jobs start.
@@ -209,6 +211,10 @@ def forecast(
     record
         Back-tests of such forecasts (:func:`holdfast.experiments.forecast.back_test_cache.find_record`); None: none
         were made.
+    machine
+        Requests of the jobs, on a machine with partitions and shared nodes
+        (:meth:`holdfast.experiments.forecast.machine_requests.MachineRequests.known_at`); None: one pool of equal
+        nodes.
     **options
         Fields of :class:`holdfast.simulator.Options`: ``order``, ``backfilling``, ...
 
@@ -224,6 +230,8 @@ def forecast(
     """
     if not is_whole(draws, 1):
         raise ParameterError("draws", "a whole number of at least 1", draws)
+    if machine is not None and failures is not None:
+        raise ParameterError("failures", "left out on a machine", failures)
     settings = Options.of(**options)
     waiting = tuple(job.job_id for job in state.waiting)
     asked = waiting if jobs is None else tuple(jobs)
@@ -232,7 +240,7 @@ def forecast(
     if not asked:
         reason = f"; {state.describe_left_out()}" if state.left_out else ""
         raise InputError(f"{state.source}: no job waits at {state.at:,.0f} s{reason}")
-    drawing = Drawing(state, history, Future(arrivals, horizon, failures), draws, seed)
+    drawing = Drawing(state, history, Future(arrivals, horizon, failures), draws, seed, machine)
     given = {"order": settings.order, "backfilling": settings.backfilling, **options}
     # One task for each worker: each needs the whole history.
     tasks = [_Task(drawing, some, given) for some in drawing.divide_draws(workers, Options.of(**given))]
@@ -280,10 +288,13 @@ def simulate_starts(
     if sketch is not None:
         return drawing.sketch_starts(sketch, draw, awaited)[0]
     while True:
-        starts = first_starts(
-            drawing.table(draw, reach), state.nodes, state.at, awaited, origin=state.origin, outages=state.outages,
-            failures=drawing.failures(draw), prior=state.prior, **options,
-        )  # fmt: skip
+        if drawing.machine is not None:
+            starts = drawing.machine.first_starts(drawing.rows(draw, reach), state, frozenset(awaited), options)
+        else:
+            starts = first_starts(
+                drawing.table(draw, reach), state.nodes, state.at, awaited, origin=state.origin,
+                outages=state.outages, failures=drawing.failures(draw), prior=state.prior, **options,
+            )  # fmt: skip
         latest = max(starts[job_id] for job_id in awaited)
         # Jobs submitted after the last start cannot change it.
         if reach >= drawing.horizon or latest <= state.at + reach:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.experiments.forecast.history import History
+from holdfast.experiments.forecast.machine_requests import MachineRequests
 from holdfast.experiments.forecast.machine_state import MachineState
 from holdfast.experiments.forecast.runtime_correlation import INDEPENDENT, similar_groups
 from holdfast.experiments.forecast.seen_job import SeenJob
@@ -85,10 +86,21 @@ class Drawing:
         How many.
     seed
         Seed of every random choice.
+    machine
+        Requests of the jobs, on a machine with partitions and shared nodes; None: one pool of equal nodes.
     """
 
-    def __init__(self, state: MachineState, history: History | None, future: Future, draws: int, seed: int) -> None:
+    def __init__(
+        self,
+        state: MachineState,
+        history: History | None,
+        future: Future,
+        draws: int,
+        seed: int,
+        machine: MachineRequests | None = None,
+    ) -> None:
         self.state = state
+        self.machine = machine
         self.draws = draws
         self._history = history
         self._future = future
@@ -156,12 +168,16 @@ class Drawing:
         reach
             Span of future arrivals that is drawn [s]; a longer span begins with the same jobs.
         """
-        table = [job.running_for(time) for job, time in zip(self.state.jobs, self.runtimes[draw].tolist(), strict=True)]
+        return [job for job, _ in self.rows(draw, reach)]
+
+    def rows(self, draw: int, reach: float = math.inf) -> Iterator[tuple[Job, int | None]]:
+        """The rows of :meth:`table`; each future job with the number in the history of the job that it repeats."""
+        for job, time in zip(self.state.jobs, self.runtimes[draw].tolist(), strict=True):
+            yield job.running_for(time), None
         number = max((job.job_id for job in self.state.jobs), default=0) + _OTHERS
         for seen, submit, runtime in self._coming(draw, min(reach, self.horizon)):
-            table.append(replace(seen, job_id=number, submit=submit).running_for(runtime))
+            yield replace(seen, job_id=number, submit=submit).running_for(runtime), seen.job_id
             number += 1
-        return table
 
     def _coming(self, draw: int, horizon: float) -> Iterator[tuple[SeenJob, float, float]]:
         """Future jobs by submit: the past job that each repeats, its submit, and its runtime [s]."""
@@ -237,7 +253,8 @@ class Drawing:
         resized
             Id of a waiting job and its changed number of nodes; None: no change.
         """
-        if self.state.outages or self._future.failures is not None or not can_sketch(options):
+        slow = self.machine is not None or self.state.outages or self._future.failures is not None
+        if slow or not can_sketch(options):
             return None
         made = self._sketches.get((options, resized))
         if made is None:

@@ -12,6 +12,7 @@ from typing import Any
 from holdfast.experiments.figures.style import STATE_COLORS, TYPE_COLORS
 from holdfast.experiments.gantt.columns import page_columns
 from holdfast.experiments.output.csp import with_policy
+from holdfast.experiments.output.page_templates import page_templates
 from holdfast.experiments.recordings.allocations import Allocations
 from holdfast.experiments.recordings.pool_replays import PoolReplays
 from holdfast.experiments.recordings.time_windows import Window
@@ -72,29 +73,25 @@ def write_gantt(
 
 
 def _render(columns: Mapping[str, Any], words: str, zone: str, *, pooled: bool) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("holdfast.experiments.gantt", "templates"),
-        # Styles and scripts are our own; data from a job table is escaped or JSON.
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    html = environment.get_template("gantt.html").render(
-        title=f"Jobs on {columns['unit']} under {columns['mechanism']}",
-        about=_about(columns, zone),
-        example=_example(columns["jobs"]),
-        data=Markup(_json(columns)),
-        type_colors=Markup(_json({str(kind): color for kind, color in TYPE_COLORS.items()})),
-        state_colors=Markup(_json(STATE_COLORS)),
-        words=words,
-        unit=columns["unit"],
-        version=VERSION,
-        named="hosts" in columns,
-        pooled=pooled,
+    # Styles and scripts are our own; data from a job table is escaped or JSON.
+    html = (
+        page_templates("holdfast.experiments.gantt")
+        .get_template("gantt.html")
+        .render(
+            title=f"Jobs on {columns['unit']} under {columns['mechanism']}",
+            about=_about(columns, zone),
+            example=_example(columns["jobs"]),
+            data=Markup(_json(columns)),
+            type_colors=Markup(_json({str(kind): color for kind, color in TYPE_COLORS.items()})),
+            state_colors=Markup(_json(STATE_COLORS)),
+            words=words,
+            unit=columns["unit"],
+            version=VERSION,
+            named="hosts" in columns,
+            pooled=pooled,
+        )
     )
     return with_policy(html, scripts=1)
 

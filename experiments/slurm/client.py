@@ -38,6 +38,8 @@ def call(words: Sequence[str], *, environment: Mapping[str, str] | None = None) 
             timeout=_PATIENCE,
             check=False,
             stdin=subprocess.DEVNULL,
+            # SIGPIPE stays ignored: where a busy daemon closes a connection, the command connects again or says so.
+            restore_signals=False,
             env={**os.environ, **(environment or {})},
         )
     except FileNotFoundError:

@@ -166,6 +166,8 @@ def _finite(value: Any) -> Any:
     """A value as it is after a round trip through JSON, which has no infinite or undefined numbers."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, int | str):
+        return value  # Most values: asking whether they are mappings takes longer than all else.
     if isinstance(value, Mapping):
         return {name: _finite(part) for name, part in value.items()}
     return [_finite(part) for part in value] if isinstance(value, list | tuple) else value

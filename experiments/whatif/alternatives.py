@@ -10,7 +10,7 @@ from typing import Annotated
 
 from holdfast.experiments.whatif.operation import OnDemandProjects, Operation
 from holdfast.policies.mechanism import BASELINE, parse_mechanism
-from holdfast.simulator.machine_simulation import check_machine_replay
+from holdfast.simulator.machine_rules import check_machine_replay
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from holdfast.workloads.ground.numbers import decimal
 from holdfast.workloads.ground.parameters import Parameter, whole

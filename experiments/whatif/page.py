@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.experiments.output.csp import with_policy
 from holdfast.experiments.output.page_templates import page_templates
-from holdfast.experiments.whatif.charts import Scale, interval_picture, use_picture
+from holdfast.experiments.output.small_pictures import Scale, interval_picture, use_picture
 from holdfast.experiments.whatif.contrasts import Contrast
 from holdfast.experiments.whatif.wording import WaitUnit, number_text
 from holdfast.workloads.ground.files import atomic_open
@@ -63,7 +63,7 @@ def render_page(answer: WhatIf, command: str = "") -> str:
         time=answer.time_unit,
         number=number_text,
     )  # fmt: skip
-    return with_policy(html, scripts=0)
+    return with_policy(html, scripts=1)
 
 
 def _rows(answer: WhatIf) -> Iterator[dict[str, Any]]:

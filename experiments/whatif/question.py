@@ -20,7 +20,7 @@ from holdfast.experiments.whatif.machines import FittedJobs, fit_other_machine, 
 from holdfast.experiments.whatif.operation import OnDemandProjects, Operation
 from holdfast.experiments.whatif.outcomes import ScheduleOutcome, Task, carry_out
 from holdfast.experiments.whatif.recorded import outcome_in_log
-from holdfast.simulator.machine_simulation import check_machine_replay
+from holdfast.simulator.machine_rules import check_machine_replay
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from holdfast.workloads.ground.numbers import check_whole
 from holdfast.workloads.ground.parameters import whole

@@ -20,7 +20,7 @@ COMPILE_FROM = 1_000_000
 _steps: Counter[str] = Counter()
 
 
-def compiled_loop(loop: Callable[..., int], steps: int, kinds: str = "") -> Callable[..., int] | None:
+def compiled_loop(loop: Callable[..., Any], steps: int, kinds: str = "") -> Callable[..., int] | None:
     """The object code of a loop, if its total number of steps, with ``steps`` more, justifies loading it.
 
     Parameters

@@ -12,8 +12,9 @@ from typing import cast
 import numpy as np
 
 from holdfast.policies.slurm_backfill import SlurmBackfill
-from holdfast.simulator.resources.loop_call import LoopOutcome, job_wait, natural_places
+from holdfast.simulator.resources.loop_call import LoopOutcome, job_wait
 from holdfast.simulator.resources.machine_jobs import JobStart
+from holdfast.simulator.resources.node_order import natural_places
 from holdfast.simulator.resources.replay_columns import ReplayColumns
 from holdfast.simulator.resources.slurm_choice import suffices
 from holdfast.simulator.resources.slurm_limits import RunningAmounts
@@ -136,7 +137,7 @@ class _Replay:
             elif kind == _CANCEL and job not in self.starts:
                 if job in self.waiting:
                     self.waiting.remove(job)
-                    end_wait(job, now, self.causes)  # type: ignore[no-untyped-call]
+                    end_wait(job, now, self.causes)
                 self.gone[job] = now
                 self._follow(job, now)
             elif kind == _ARRIVAL and job not in self.gone:
@@ -181,7 +182,7 @@ class _Replay:
         started = []
         for request, run in plan.starts_now(requests):
             job = request.job
-            end_wait(job, now, self.causes)  # type: ignore[no-untyped-call]
+            end_wait(job, now, self.causes)
             self.waiting.remove(job)
             self.running[job] = request.option, run
             self.starts[job] = now, request.option, run
@@ -197,7 +198,7 @@ class _Replay:
                 continue
             taken = plan.reserved.get((job, request.option))
             if taken is not None:
-                note_promise(job, taken.start, now, self.causes)  # type: ignore[no-untyped-call]
+                note_promise(job, taken.start, now, self.causes)
             cause = (
                 LIMIT
                 if self.limits.would_stop(request.option, request.need)
@@ -205,7 +206,7 @@ class _Replay:
                 if self._has_room(request.need)
                 else NODES
             )
-            note_wait(job, cause, -1, now, self.causes)  # type: ignore[no-untyped-call]
+            note_wait(job, cause, -1, now, self.causes)
         return started
 
     def _has_room(self, need: Need) -> bool:

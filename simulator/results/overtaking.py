@@ -49,4 +49,9 @@ def overtaken_for(queued: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArr
 
 def starvation_count(records: Records, threshold: int = STARVED_AFTER) -> int:
     """Number of jobs that were overtaken for longer than a threshold [ticks]; all of them must have started."""
+    waits = records.wait
+    # No job is overtaken for longer than it waits, as no overtaker starts before it is in the queue. Counting
+    # takes 66 us for 500 jobs, this check 7 us.
+    if not len(waits) or (waits.min() >= 0 and waits.max() <= threshold):
+        return 0
     return int(np.count_nonzero(overtaken_for(records.queued, records.columns["start"]) > threshold))

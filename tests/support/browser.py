@@ -150,15 +150,22 @@ class Browser:
                 pass
 
     def open(
-        self, path: Path, *, width: int = 1280, height: int = 800, dark: bool = False, touch: bool = False
+        self,
+        path: Path,
+        *,
+        width: int = 1280,
+        height: int = 800,
+        dark: bool = False,
+        touch: bool = False,
+        paper: bool = False,
     ) -> None:
-        """Show a file."""
+        """Show a file, as on a screen or as on paper."""
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )  # fmt: skip
         self.call("Emulation.setTouchEmulationEnabled", enabled=touch, maxTouchPoints=2 if touch else 1)
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setEmulatedMedia", features=features)
+        self.call("Emulation.setEmulatedMedia", media="print" if paper else "", features=features)
         self.call("Page.navigate", url=path.resolve().as_uri())
         self.wait("document.readyState === 'complete'")
         self.frames()
@@ -200,6 +207,12 @@ class Browser:
     def mouse(self, kind: str, x: float, y: float, **others: Any) -> None:
         """Move the mouse, press or release its button, or turn its wheel."""
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **others)
+
+    def print(self) -> bytes:
+        """The page as it would be printed: a PDF file."""
+        import base64
+
+        return base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"])
 
     def screenshot(self, path: Path) -> None:
         """What is seen, as PNG."""

@@ -23,7 +23,7 @@ _INTERRUPTED = (
     "jobs that were preempted or shrunk count as running on all their nodes from their first start to their end, so "
     "that answers at times with such jobs are wrong"
 )
-_REMEDY = "run, info and sweep model this with --machine FILE, which 'holdfast machine' writes"
+_REMEDY = "run, info, forecast and sweep model this with --machine FILE, which 'holdfast machine' writes"
 
 
 class _Work(NamedTuple):
@@ -58,8 +58,8 @@ def caveats(trace: Trace, nodes: int | None = None, option: str = "--nodes") -> 
     >>> two = TraceJob(2, 0.0, 1, 100.0, 100.0, wait=0.0, partition="b")
     >>> print(*caveats(Trace((one, two), nodes=4)))
     one pool of equal nodes is simulated, and waits will be wrong: the log has 2 partitions (25 % of the work outside \
-the largest; --where partition=NAME --nodes N simulates one); run, info and sweep model this with --machine FILE, \
-which 'holdfast machine' writes
+the largest; --where partition=NAME --nodes N simulates one); run, info, forecast and sweep model this with --machine \
+FILE, which 'holdfast machine' writes
     """
     if not trace.jobs:
         return ()

@@ -14,6 +14,7 @@ from holdfast.workloads.ground.parameters import Group, Parameter, SecondsAbove0
 from holdfast.workloads.ground.units import LARGEST_SIZE
 
 if TYPE_CHECKING:
+    from holdfast.experiments.forecast.machine_requests import MachineRequests
     from holdfast.experiments.forecast.machine_state import MachineState
     from holdfast.experiments.forecast.track_record import TrackRecord
     from holdfast.workloads.logs.clock import LogClock
@@ -56,6 +57,8 @@ class Present:
         Features of the log that one pool of equal nodes does not model, one sentence each.
     assumptions
         Assumptions of the answer that the files do not state or that contradict them, one sentence each.
+    requests
+        Requests of the jobs, on the machine of a file; None: one pool of equal nodes.
     """
 
     trace: Trace
@@ -65,6 +68,7 @@ class Present:
     clock: str
     warnings: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    requests: MachineRequests | None = None
 
     @property
     def unit(self) -> str:
@@ -165,7 +169,7 @@ class RuleOptions:
     machine: Annotated[
         int | Path | None,
         Values("N", _nodes_or_file),
-        machine_size("number of nodes of the machine, or the output of 'scontrol show nodes'"),
+        machine_size("nodes of the machine, output of 'scontrol show nodes', or file of 'holdfast machine' (.toml)"),
     ] = None
     reading: LogReading
     order: Annotated[
@@ -304,7 +308,10 @@ def read_record(question: Question, present: Present, drawing: DrawingOptions, r
     from holdfast.experiments.forecast.back_test_cache import find_record
     from holdfast.experiments.forecast.back_tests import BackTesting
     from holdfast.experiments.forecast.time_parsing import format_duration
+    from holdfast.experiments.forecast.track_record import TrackRecord
 
+    if present.requests is not None:
+        return TrackRecord()
     rules = question.rules
     how = BackTesting(
         drawing.backtests, drawing.seed, runtimes, drawing.arrivals, str(rules.order), str(rules.backfilling)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -72,7 +73,11 @@ def followed_queue(
         replay_on(slurm, submits_of_accounts(seed, past, lab.nodes, 1.2), [], _log)
     environment = {**os.environ, **lab.variables, "PATH": f"{os.environ['PATH']}:/usr/sbin"}
     holdfast = [sys.executable, "-m", "holdfast", "slurm"]
-    subprocess.run([*holdfast, "snapshot", "-o", "site"], env=environment, check=True)
+    for _ in range(5):
+        subprocess.run([*holdfast, "snapshot", "-o", "site"], env=environment, check=True)
+        if Path("site", "sacct.txt").exists():
+            break
+        shutil.rmtree("site")  # a busy database has not answered
     words = ["follow", "site", "-o", "followed", "--lab", lab.directory, "--forecast-every", forecast_every]
     words += ["--draws", str(draws), "--workers", "1"]
     follow = subprocess.Popen([*holdfast, *words], start_new_session=True)
@@ -102,7 +107,7 @@ def score_lines(scores: Iterable[Mapping[str, str]]) -> list[str]:
     lines = []
     for name, rows in (("first forecast of each job", first_scores(table)), ("all forecasts", table)):
         both = [row for row in rows if row["slurm_start"]]
-        half, most = (100 * sum(row[f"inside_{share}"] == "True" for row in rows) / len(rows) for share in (50, 90))
+        half, most = (100 * sum(row[f"inside_{share}"] == "1" for row in rows) / len(rows) for share in (50, 90))
         ours, plans = (median(float(row[key]) for row in both) for key in ("error_s", "slurm_error_s"))
         lines.append(
             f"{name}: {len(rows)}; in the 50 % interval {half:.1f} %, in the 90 % interval {most:.1f} %; "

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -271,12 +272,15 @@ def follow_stored(slurm: Stored, folder: Path, forecast_every: float = 3600.0) -
 
 @pytest.mark.system
 def test_a_day_of_a_live_slurm_without_drift(tmp_path: Path) -> None:
-    """The oracle takes jobs and times from the lines of squeue by itself."""
+    """The oracle takes jobs, times and plans from the lines of squeue by itself."""
     slurm = Stored()
     seen: dict[str, str] = {}
-    for _, name, text in slurm.calls:
+    plans: dict[tuple[int, str], str] = {}
+    for at, name, text in slurm.calls:
         if name == "squeue":
             seen |= {line.split("|")[0]: line.split("|")[3] for line in text.splitlines() if "|RUNNING|" in line}
+            waits = [line.split("|") for line in text.splitlines() if "|PENDING|" in line]
+            plans |= {(round(at), cells[0]): cells[3] for cells in waits}
     starts = {int(job): datetime.fromisoformat(f"{at}+00:00").timestamp() for job, at in seen.items()}
     rows = follow_stored(slurm, tmp_path)
     assert len(rows) == 1438
@@ -289,6 +293,12 @@ def test_a_day_of_a_live_slurm_without_drift(tmp_path: Path) -> None:
     assert all(float(score["start"]) == starts[int(score["job_id"])] for score in scores)
     assert all(float(score["forecast_at"]) < float(score["start"]) for score in scores)
     assert len(list(tmp_path.glob("forecast-*.csv"))) == 23
+    for score in scores:
+        plan = datetime.fromisoformat(f"{plans[int(score['forecast_at']), score['job_id']]}+00:00").timestamp()
+        assert float(score["slurm_start"]) == max(plan, float(score["forecast_at"]))
+    # Runtimes of past jobs forecast starts better than limits do.
+    ours, theirs = (median(float(score[key]) for score in scores) for key in ("error_s", "slurm_error_s"))
+    assert ours < 0.5 * theirs
 
 
 def test_drift_that_is_planted_in_a_live_hour_is_found(tmp_path: Path) -> None:

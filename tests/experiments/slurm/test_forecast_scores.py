@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 from holdfast.experiments.slurm.forecast_scores import QUANTILES, SCORE_COLUMNS, ForecastScores, StartForecast
+from holdfast.experiments.tables import write_csv
+from tests.experiments.slurm.forecast_lab import first_scores, score_lines
 
 
 def start_forecast(job_id: int, slurm_start: float | None = None, at: float = 1000.0) -> StartForecast:
@@ -53,3 +58,17 @@ def test_jobs_that_leave_while_a_forecast_is_made_are_scored_as_if_it_had_been_a
     assert scores.leave(2, 1200.0) == []
     assert [row["error_s"] for row in scores.leave(3, 1310.0)] == [10]
     assert scores.summary().endswith("; 2 beside Slurm's plans: 150 s, of the plans 150 s")
+
+
+def test_the_live_table_reads_what_follow_writes(tmp_path: Path) -> None:
+    scores = ForecastScores()
+    scores.add([start_forecast(1), start_forecast(1, 1800.0, at=1100.0), start_forecast(2, 2900.0)])
+    write_csv(tmp_path / "scores.csv", [*scores.leave(1, 1400.0), *scores.leave(2, 1700.0)], SCORE_COLUMNS)
+    with (tmp_path / "scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    # The first forecast of job 1 has no plan of Slurm beside it.
+    assert [(row["job_id"], row["forecast_at"]) for row in first_scores(rows)] == [("2", "1000"), ("1", "1100")]
+    first, both = score_lines(rows)
+    assert first.startswith("first forecast of each job: 2; in the 50 % interval 50.0 %, in the 90 % interval 50.0 %;")
+    assert first.endswith("median error of 2 beside a plan 200 s, of Slurm's plan 800 s")
+    assert both.startswith("all forecasts: 3; in the 50 % interval 66.7 %, in the 90 % interval 66.7 %;")

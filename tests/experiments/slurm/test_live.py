@@ -177,7 +177,7 @@ def test_attempts_of_a_plan_respond_sooner_than_doubling(
 ) -> None:
     """Twelve jobs of unknown runtime, by the recipe and doubled, each way on four nodes of its own."""
     monkeypatch.chdir(tmp_path)
-    found = measure_responses(lab, SEED, 12, load=0.6, patience=600)
+    found = measure_responses(lab, SEED, 12, load=0.6, scripts=True)
     print(found)
     # No saved work is lost: an attempt goes on from where the one before it was.
     assert found["plan"].repeated == 0

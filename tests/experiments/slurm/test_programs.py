@@ -122,10 +122,14 @@ def test_what_a_chain_had_is_added_up(tmp_path: Path) -> None:
     [
         ("echo not configured >&2; exit 1", "not configured"),
         ("exit 3", "exit status 3"),
-        ("kill -PIPE $$", "ended by signal 13 (Broken pipe)"),
+        ("kill -TERM $$", "ended by signal 15 (Terminated)"),
     ],
 )
 def test_a_command_that_fails_is_named_with_its_reason(script: str, reason: str) -> None:
     with pytest.raises(InputError) as raised:
         call(["sh", "-c", script])
     assert str(raised.value) == f"sh failed: {reason}"
+
+
+def test_a_closed_connection_does_not_end_a_command() -> None:
+    assert call(["sh", "-c", "kill -PIPE $$; echo goes on"]) == "goes on\n"

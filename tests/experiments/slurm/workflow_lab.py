@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +24,6 @@ from holdfast.experiments import cli
 from holdfast.experiments.slurm.lab import Lab, open_lab
 from holdfast.experiments.slurm.live_replay import LabSlurm, patiently
 from tests.experiments.slurm.test_workflows import DOCS, block, comparison_plan
-from tests.support.processes import until
 
 __all__ = ["WAYS", "Responses", "measure_responses"]
 
@@ -49,7 +48,13 @@ signal.signal(signal.SIGUSR1, lambda *_: signals.append(1))
 done = float(state.read_text()) if state.exists() else 0.0
 began_at = done
 mine = state.with_name(f"attempt-{len(list(state.parent.glob('attempt-*')))}")
-mine.write_text(f"{began_at} {done}")
+
+def note(reached):
+    # An attempt may be killed at any moment.
+    state.with_name("note").write_text(f"{began_at} {reached}")
+    state.with_name("note").rename(mine)
+
+note(done)
 if done:
     time.sleep(30)
 while done < float(sys.argv[1]):
@@ -61,8 +66,11 @@ while done < float(sys.argv[1]):
     began = time.time()
     time.sleep(10)
     done += time.time() - began
-    mine.write_text(f"{began_at} {done}")
+    note(done)
+state.with_name("ended").write_text(f"{time.time()}")
 """
+#: Limits of attempts that double [min].
+DOUBLED = (40, 80, 160, 320)
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,7 @@ def draw_jobs(seed: int, count: int, nodes: int, load: float) -> tuple[list[floa
     return submits.tolist(), runtimes.tolist()
 
 
-def measure_responses(lab: Lab, seed: int, count: int, *, load: float = 0.5, patience: float) -> dict[str, Responses]:
+def measure_responses(lab: Lab, seed: int, count: int, *, load: float = 0.5, scripts: bool) -> dict[str, Responses]:
     """Run jobs both ways at the same times in the current directory, each way on half of the nodes of a lab.
 
     Parameters
@@ -108,8 +116,9 @@ def measure_responses(lab: Lab, seed: int, count: int, *, load: float = 0.5, pat
         Of the jobs.
     load
         Work offered to each half without retries.
-    patience
-        Time after the last submission in which all must have ended [s, real].
+    scripts
+        Whether each job has a script that waits for its attempts, as in the recipe; else this process submits them all:
+        hundreds of waiting scripts are a load of their own.
     """
     half = lab.nodes // 2
     for way, first in zip(WAYS, (1, half + 1), strict=True):
@@ -119,47 +128,108 @@ def measure_responses(lab: Lab, seed: int, count: int, *, load: float = 0.5, pat
         )
     submits, runtimes = draw_jobs(seed, count, half, load)
     slurm = LabSlurm(lab)
-    began, begin = time.time(), slurm.now() + 60
-    scripts = []
+    begin = slurm.now() + 60
+    due = [(begin + submit, way, number) for number, submit in enumerate(submits) for way in WAYS]
+    under_way: list[ScriptedJob | PolledJob] = []
     try:
-        for number, (submit, runtime) in enumerate(zip(submits, runtimes, strict=True)):
-            time.sleep(max(0.0, begin + submit - slurm.now()) / lab.speed)
-            scripts += [attempts_of(lab, way, number, runtime) for way in WAYS]
-        until(lambda: time.sleep(1) or all(script.poll() is not None for script in scripts), patience)
+        while due or under_way:
+            queue = set() if scripts else set(patiently(slurm, ["squeue", "-h", "-o", "%i"]).split())
+            under_way = [job for job in under_way if not job.is_done(queue)]
+            while due and due[0][0] <= slurm.now():
+                _, way, number = due.pop(0)
+                kind = ScriptedJob if scripts else PolledJob
+                under_way.append(kind(lab, way, job_folder(way, number), runtimes[number]))
+            time.sleep(0.5)
     finally:
-        for script in scripts:
-            script.kill()
-            script.wait()
-    print(f"{count} jobs each way in {time.time() - began:.0f} s")
+        for job in under_way:
+            job.stop()
     found = {way: _responses(slurm, way, [begin + submit for submit in submits]) for way in WAYS}
     for way in WAYS:
         lab.call(["scontrol", "delete", f"PartitionName={way}"])
     return found
 
 
-def attempts_of(lab: Lab, way: str, number: int, runtime: float) -> subprocess.Popen[bytes]:
-    """Run a program by a script that submits its attempts, in a directory of its own; at the end it writes the time."""
+def job_folder(way: str, number: int) -> Path:
+    """A directory with the program of a job, and its plan."""
     folder = Path(way, str(number)).absolute()
     folder.mkdir(parents=True)
     shutil.copy(DOCS / "examples" / "slurm" / "attempts.py", folder)
     (folder / "program.py").write_text(PROGRAM)
     (folder / "plan.json").write_text(comparison_plan().to_json())
     (folder / "attempts.sh").write_text(block("attempts.sh") if way == "plan" else DOUBLE)
-    # The interpreter reads no packages: its start is a minute on the lab's clock where the machine is busy.
-    words = f"bash attempts.sh python -S -E program.py {runtime:g}; echo $? $(date +%s) >ended.new; mv ended.new ended"
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
-    own = {"PATH": path, "HOLDFAST_STATE": str(folder / "state"), "SBATCH_PARTITION": way}
-    environment = {**os.environ, **lab.variables, **own}
-    return subprocess.Popen(["bash", "-c", words], cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+    return folder
+
+
+class ScriptedJob:
+    """A job whose attempts are submitted by a script, one after another."""
+
+    def __init__(self, lab: Lab, way: str, folder: Path, runtime: float) -> None:
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
+        own = {"PATH": path, "HOLDFAST_STATE": str(folder / "state"), "SBATCH_PARTITION": way}
+        # The interpreter reads no packages: its start is a minute on the lab's clock where the machine is busy.
+        words = ["bash", "attempts.sh", "python", "-S", "-E", "program.py", f"{runtime:g}"]
+        environment = {**os.environ, **lab.variables, **own}
+        self._script = subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+
+    def is_done(self, queue: Container[str]) -> bool:
+        """Whether its script has ended."""
+        return self._script.poll() is not None
+
+    def stop(self) -> None:
+        """End the script."""
+        self._script.kill()
+        self._script.wait()
+
+
+class PolledJob:
+    """A job whose attempts are submitted as soon as the last one has left the queue."""
+
+    def __init__(self, lab: Lab, way: str, folder: Path, runtime: float) -> None:
+        self._slurm, self._way, self._folder, self._runtime = LabSlurm(lab), way, folder, runtime
+        self._limits = iter(limits_of_plan(folder) if way == "plan" else DOUBLED)
+        self._submit()
+
+    def _submit(self) -> None:
+        # Only a plan saves; the doubled attempts begin anew.
+        saves = ["--signal=B:USR1@130"] if self._way == "plan" else []
+        words = [
+            "sbatch",
+            "--parsable",
+            "--nodes=1",
+            f"--time={next(self._limits)}",
+            f"--partition={self._way}",
+            *saves,
+        ]
+        words += [f"--export=ALL,HOLDFAST_STATE={self._folder / 'state'}", f"--chdir={self._folder}", "-o", "/dev/null"]
+        words += ["--wrap", f"exec {sys.executable} -S -E program.py {self._runtime:g}"]
+        self._job = patiently(self._slurm, words).strip()
+
+    def is_done(self, queue: Container[str]) -> bool:
+        """Whether its program has ended; if an attempt was not enough, the next one is submitted."""
+        if self._job in queue:
+            return False
+        if not (self._folder / "ended").exists():
+            self._submit()
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Cancel the attempt."""
+        patiently(self._slurm, ["scancel", self._job])
+
+
+def limits_of_plan(folder: Path) -> list[int]:
+    """Limits of the plan [min]."""
+    words = [sys.executable, "attempts.py", "plan.json"]
+    printed = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return [int(word) for word in printed.split()]
 
 
 def _responses(slurm: LabSlurm, way: str, submits: Sequence[float]) -> Responses:
     total, repeated, attempts = 0.0, 0.0, 0
     for number, submit in enumerate(submits):
         folder = Path(way, str(number))
-        status, at = (folder / "ended").read_text().split()
-        assert status == "0", f"job {number} of {way} is not done"
-        total += float(at) - submit
+        total += float((folder / "ended").read_text()) - submit
         spans = []
         while (path := folder / f"attempt-{len(spans)}").exists():
             begin, reached = map(float, path.read_text().split())
@@ -178,8 +248,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--nodes", type=int, default=32)
-    parser.add_argument("--load", type=float, default=0.5)
-    parser.add_argument("--speed", default="40")
+    parser.add_argument("--load", type=float, default=0.6)
+    parser.add_argument("--speed", default="60")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--port", default="25000")
     given = parser.parse_args()
@@ -188,7 +258,7 @@ def main() -> None:
     words = ["--nodes", str(given.nodes), "--speed", given.speed, "--accounting", "--port", given.port]
     assert cli.main(["slurm", "lab", "start", "-o", "lab", *words]) == 0
     try:
-        found = measure_responses(open_lab(folder / "lab"), given.seed, given.jobs, load=given.load, patience=3600)
+        found = measure_responses(open_lab(folder / "lab"), given.seed, given.jobs, load=given.load, scripts=False)
     finally:
         cli.main(["slurm", "lab", "stop", "-o", "lab"])
     for way, one in found.items():

@@ -11,6 +11,7 @@ from holdfast.simulator import simulate
 from holdfast.simulator.results.measured_simulation import MeasuredWindow
 from holdfast.simulator.results.metrics import summarize
 from holdfast.simulator.results.overtaking import STARVED_AFTER, overtaken_for, starvation_count
+from holdfast.simulator.results.records import Records
 from tests.strategies.tables import Table, job_tables
 from tests.support.jobs import rigid
 
@@ -54,3 +55,16 @@ def test_a_week_is_the_limit() -> None:
     # Only measured jobs overtake.
     late = summarize(simulate([*jobs, rigid(4, 6, 1, 9)], 10), window=MeasuredWindow(warmup=5.5))
     assert (late["jobs"], late["starved"]) == (1, 0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(-3, 9)), max_size=12), st.integers(0, 9))
+def test_the_count_is_that_of_all_jobs(rows: list[tuple[int, int]], threshold: int) -> None:
+    # Logs may record a start before the job was eligible.
+    queued, waits = (np.array([row[side] for row in rows], np.int64) for side in (0, 1))
+    absent = np.zeros(len(rows), np.int64)
+    records = Records(
+        job_id=np.arange(len(rows)), type=absent, submit=queued, start=queued + waits, end=queued + 10, nodes=absent,
+        runtime=absent, status=absent,
+    )  # fmt: skip
+    expected = np.count_nonzero(overtaken_for(queued, queued + waits) > threshold)
+    assert starvation_count(records, threshold) == expected

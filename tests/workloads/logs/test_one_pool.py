@@ -37,7 +37,9 @@ def test_partitions_and_the_share_of_their_work() -> None:
     found = told(job(1, 0, 7, partition="a"), job(2, 0, 2, partition="b"), job(3, 0, 1, partition="c"))
     assert "the log has 3 partitions (30 % of the work outside the largest; --where partition=NAME" in found
     assert "waits will be wrong" in found
-    assert found.endswith("run, info and sweep model this with --machine FILE, which 'holdfast machine' writes")
+    assert found.endswith(
+        "run, info, forecast and sweep model this with --machine FILE, which 'holdfast machine' writes"
+    )
     # A test queue of little work is no other machine.
     assert told(job(1, 0, 9, 10_000, "a"), job(2, 0, 1, 100, "b")) == ""
 
