@@ -1,9 +1,8 @@
 """Mutation testing: single operators, numbers and conditions of a module are altered; how many does a test find?
 
-``python -m tests.mutation [--sample COUNT] [MODULE ...]`` takes all mutants of all modules of :data:`TESTS`, or the same
-random sample of COUNT of each module at every run. It needs ``pip install cosmic-ray``, and works on a copy of the
-checkout. A mutant that survives is either equivalent to the module, or shows what no test looks at: it is printed as a
-difference.
+``python -m tests.mutation [--sample COUNT] [MODULE ...]`` takes all mutants of all modules of :data:`TESTS`, or the
+same random sample of COUNT of each module at every run. It needs ``pip install cosmic-ray``, and works on a copy of the
+checkout. A mutant that survives is either equivalent to the module, or shows what no test looks at: it is printed.
 """
 
 from __future__ import annotations
