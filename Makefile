@@ -16,7 +16,7 @@ INTERPRETED_TESTS := tests/policies/planning/test_planner.py tests/policies/test
 
 PLAIN := .venv-plain
 
-.PHONY: demo test system slurm coverage lint lint-js lowest plain interpreted docs slow bench pages locks clean
+.PHONY: demo test system slurm coverage lint lint-js lowest plain interpreted docs slow mutation bench pages locks clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -70,6 +70,13 @@ slurm: $(VENV)/.installed-dev
 # What is statistical or long, and of all tests that draw examples as many as each asks for.
 slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile thorough
+
+# Altered operators, numbers and conditions of the modules that decide, and the share that a test finds: hours for all;
+# MUTATE='--sample 40 policies/knapsack.py' takes some of one.
+MUTATE :=
+mutation: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.4'
+	$(BIN)/python -m tests.mutation $(MUTATE)
 
 # Which lines of the packages the tests of `make test` and `make system` reach; worker processes of a test are not seen.
 coverage: $(VENV)/.installed-dev
