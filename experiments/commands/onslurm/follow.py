@@ -66,6 +66,8 @@ def main(arguments: Arguments) -> None:
         names=tuple(read_node_names(machine)) if isinstance(machine, Path) else (),
     )
     out.mkdir(exist_ok=True)
+    for sentence in question.notes:
+        _tell(sentence)
     twin = LiveTwin(LabSlurm(lab) if lab else SiteSlurm(), past, options, out, _tell, BackgroundProcess())
     with suppress(KeyboardInterrupt):
         twin.run(arguments.duration)

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.slurm import live_twin
+from holdfast.experiments.slurm import live_replay, live_twin
 from holdfast.experiments.slurm.live_state import Drift, LiveState
 from holdfast.experiments.slurm.live_twin import LiveTwin
 from holdfast.experiments.slurm.queue_forecast import TwinOptions
+from holdfast.experiments.slurm.site_snapshot import SNAPSHOT_FORMAT
 from holdfast.experiments.slurm.submitted_jobs import generate_workload
 from holdfast.policies.order import ORDERS
 from holdfast.simulator.simulation import simulate
@@ -331,3 +332,28 @@ def test_what_cannot_be_followed(
     assert sentence in told
     assert told.count("\n") == 1
     assert not Path("out").exists()
+
+
+def test_the_rules_that_a_snapshot_gives_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("site").mkdir()
+    head = "JOBID|STATE|SUBMIT_TIME|START_TIME|TIME_LIMIT|NODES|USER|ACCOUNT|REASON|NODELIST|CPUS|PRIORITY\n"
+    texts = {
+        "queue.txt": head,
+        "config.txt": "SchedulerType = sched/builtin\nPriorityType = priority/basic\n",
+        "nodes.txt": "NodeName=n1 CPUTot=1\n   State=IDLE\n\n",
+        "sacct.txt": "JobIDRaw|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|State|User|Account\n"
+        f"1|{BEGIN - 900}|{BEGIN - 900}|{BEGIN - 800}|100|10|1|COMPLETED|ann|bio\n",
+    }
+    for name, text in texts.items():
+        Path("site", name).write_text(text)
+    commands = [{"file": name, "command": "", "at": BEGIN, "error": None} for name in texts]
+    manifest = {"format": SNAPSHOT_FORMAT, "at": BEGIN, "commands": commands}
+    Path("site", "snapshot.json").write_text(json.dumps(manifest))
+    # An empty queue, and no node.
+    monkeypatch.setattr(live_replay, "call", lambda words, environment: head if words[0] == "squeue" else "")
+    assert cli.main(["slurm", "follow", "site", "-o", "out", "--for", "0"]) == 0
+    assert "the configuration of site is taken: --order fcfs --backfilling none" in capsys.readouterr().err
+    assert len(Path("out/readings.csv").read_text().splitlines()) == 2
