@@ -12,6 +12,7 @@ from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
 from holdfast.simulator.shared_nodes.arrivals import ArrivalService
 from holdfast.simulator.shared_nodes.clock import ARRIVAL, CANCELLATION, COMPLETION, NOTICE, PLAN, REQUEUE, InstantClock
 from holdfast.simulator.shared_nodes.demand import Amounts
+from holdfast.simulator.shared_nodes.limits import LimitBook
 from holdfast.simulator.shared_nodes.lives import LifeService
 from holdfast.simulator.shared_nodes.notices import NoticeService
 from holdfast.simulator.shared_nodes.occupants import PartLoan, PartReservation, SharedRun
@@ -73,14 +74,15 @@ class SharedEngine:
         self._queue = self._machine_queue(options.order)
         loans: dict[int, list[PartLoan]] = {}
         self._book = book = ReservationBook(machine)
+        limits = LimitBook(machine)
         arrival = mechanism.arrival if mechanism is not None else ""
-        self._arrivals = ArrivalService(machine, book, shrinks=arrival.startswith("SPAA"), loans=loans)
-        self._returns = ReturnService(machine, book, loans)
+        self._arrivals = ArrivalService(machine, book, shrinks=arrival.startswith("SPAA"), loans=loans, limits=limits)
+        self._returns = ReturnService(machine, book, loans, limits)
         plans = mechanism is not None and mechanism.notice == "CUP"
         self._notices = NoticeService(machine, book, plans=plans, plan_at=self._plan_at)
-        self._scheduler = SharedScheduler(machine, book, depth, self._sort)
+        self._scheduler = SharedScheduler(machine, book, depth, self._sort, limits)
         self._lives = LifeService(machine, book, self._arrivals, self._returns, jobs, loans, self._submit_at)
-        self._tenants = TenantService(machine, options.tenants, self._sort)
+        self._tenants = TenantService(machine, options.tenants, self._sort, limits)
         self._clock = InstantClock(0, len(jobs) + 1, self._tick, self._pass)
         self.samples: list[Sample] = []
         self.instants: list[int] = []
