@@ -64,9 +64,9 @@ def check_shared(table: Jobs, workload: MachineWorkload, mechanism: Mechanism | 
         ):
             if given not in legal:
                 raise ParameterError(f"{kind} strategy", f"{', '.join(legal)} {where}", given)
-    for name, legal in _FIXED.items():
-        if getattr(options, name) != legal:
-            raise ParameterError(name, f"{legal} {where}", getattr(options, name))
+    for name, value in _FIXED.items():
+        if getattr(options, name) != value:
+            raise ParameterError(name, f"{value} {where}", getattr(options, name))
     if options.engine == "compiled":
         raise ParameterError("engine", f"auto or simpy {where}", options.engine)
     if type(BACKFILLING[options.backfilling]) not in (Strict, Conservative, Easy):
@@ -127,9 +127,11 @@ def simulate_shared(
     if machine.now + abs(origin) > LAST_TICK:
         raise InputError("the jobs take longer than a simulation may")
     samples = Samples.of(engine.samples)
-    last = max((job.state.end or 0 for job in jobs), default=0)
+    ended = [(job.state.first_submit, job.state.end) for job in jobs if job.state.end is not None]
+    opened = min((submit for submit, _ in ended), default=None)
+    last = max((end for _, end in ended), default=0)
     size = machine_size(workload.machine)
-    booked = _accounting(machine, samples, size, engine.opened, last)
+    booked = _accounting(machine, samples, size, opened, last)
     return Result(
         mechanism=BASELINE if mechanism is None else mechanism.name,
         nodes=size,
@@ -208,7 +210,7 @@ def _record(job: SharedJob, origin: int) -> tuple[Any, ...]:
 
 
 def _accounting(machine: SharedMachine, samples: Samples, size: int, opened: int | None, last: int) -> Accounting:
-    """Unit-ticks from the first arrival to the last end; raises an error if the runs do not add up to the busy ones."""
+    """Unit-ticks from the first submit to the last end; raises an error if the runs do not add up to the busy ones."""
     usage = machine.usage
     if opened is None:
         return Accounting(0, 0, 0, 0, 0, 0, 0)

@@ -53,8 +53,6 @@ class SharedEngine:
         Ticks of each scheduling pass.
     stranded
         From each pass on, free amounts that would in all have sufficed for the first waiting job without room.
-    opened
-        Time of the first arrival [ticks]; None: no job has come.
     """
 
     def __init__(
@@ -87,7 +85,6 @@ class SharedEngine:
         self.samples: list[Sample] = []
         self.instants: list[int] = []
         self.stranded: list[Amounts] = []
-        self.opened: int | None = None
         self._ended = 0
 
     def run(self) -> None:
@@ -157,8 +154,6 @@ class SharedEngine:
     def _submit(self, job: SharedJob) -> bool:
         """Submit a job; it enters the queue when it is eligible."""
         state, now = job.state, self._machine.now
-        if self.opened is None:
-            self.opened = now
         self._queue.submit(state.row, state.submit, state.eligible)
         self._expect_cancellation(job, now)
         if state.eligible > now:

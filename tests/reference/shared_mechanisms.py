@@ -1216,7 +1216,9 @@ class Model:
     # --- accounting ---
 
     def account(self) -> None:
-        submits = [outcome.submit for outcome in self.result.values() if outcome.submit is not None]
+        submits = [
+            outcome.submit for outcome in self.result.values() if outcome.submit is not None and outcome.end is not None
+        ]
         if not submits:
             return
         first, last = min(submits), max(outcome.end or 0 for outcome in self.result.values())
