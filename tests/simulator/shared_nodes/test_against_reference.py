@@ -53,7 +53,7 @@ def assert_agrees(seed: int, mechanism: str, *, lives: bool = False, limits: boo
         assert (record.status == "cancelled") >= outcome.cancelled, (seed, record.job_id)
         assert (record.preemptions, record.shrinks) == (outcome.preemptions, outcome.shrinks), (seed, record.job_id)
         assert record.lost == outcome.lost, (seed, record.job_id)
-        assert sorted(spans[record.job_id]) == joined(outcome.segments), (seed, record.job_id)
+        assert joined(sorted(spans[record.job_id])) == joined(outcome.segments), (seed, record.job_id)
     assert {name: getattr(result.accounting, name) for name in reference.totals} == reference.totals, seed
 
 
