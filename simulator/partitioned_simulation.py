@@ -19,7 +19,7 @@ from holdfast.simulator.results.recording import clock_origin, down_spans, level
 from holdfast.simulator.results.records import ABSENT, Accounting, Records, Samples
 from holdfast.simulator.results.result import Result
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.machines.machine import Limit, Machine
+from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.machines.machine_workload import MachineWorkload
 from holdfast.workloads.outages.outage import Outage
 from holdfast.workloads.outages.places import outage_places, partition_outages
@@ -27,7 +27,7 @@ from holdfast.workloads.table.job import RIGID, STOCHASTIC
 from holdfast.workloads.table.job_lifecycle import has_life
 from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["are_pools", "check_partitions", "needs_pools", "simulate_partitions", "sum_samples"]
+__all__ = ["are_pools", "needs_pools", "simulate_partitions", "sum_samples"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -36,13 +36,13 @@ def needs_pools(table: Jobs, machine: Machine, *, closed: bool = False) -> bool:
     """Whether jobs without a mechanism are simulated in pools; only if the partitions are pools.
 
     Jobs that are not rigid, or run before the simulation, need them; cancelled and dependent jobs use them, unless
-    outages close nodes by name or jobs have limits.
+    outages close nodes by name.
     """
     if not are_pools(machine):
         return False
     if not table.are(RIGID).all() or _have(table, "running_since"):
         return True
-    return not closed and _limit(machine) is None and _have(table, "cancelled_at", "preceding")
+    return not closed and _have(table, "cancelled_at", "preceding")
 
 
 def _have(table: Jobs, *names: str) -> bool:
@@ -52,33 +52,17 @@ def _have(table: Jobs, *names: str) -> bool:
 
 
 def are_pools(machine: Machine) -> bool:
-    """Whether all partitions are pools: they give whole nodes to jobs, and share none."""
+    """Whether all partitions are pools: they give whole nodes to jobs, share none, and no limit counts running jobs."""
     names = [name for partition in machine.partitions for name in partition.nodes]
-    return all(partition.exclusive for partition in machine.partitions) and len(set(names)) == len(names)
-
-
-def _limit(machine: Machine) -> Limit | None:
-    """The first limit on running jobs; None: there is none."""
-    for limit in machine.limits:
-        if any(name != "submitted" for quota in (limit.per_user, limit.together) for name in quota.amounts()):
-            return limit
-    return None
-
-
-def check_partitions(machine: Machine) -> None:
-    """Refuse limits on the jobs of partitions that are pools.
-
-    Raises
-    ------
-    InputError
-        Names the first limit.
-    """
-    limit = _limit(machine)
-    if limit is not None:
-        raise InputError(
-            "mechanisms, job types and lives of jobs on a machine (--machine) need partitions without limits on "
-            f"running jobs: there is one for {limit.scope} {limit.name}"
-        )
+    limited = any(
+        name != "submitted"
+        for limit in machine.limits
+        for quota in (limit.per_user, limit.together)
+        for name in quota.amounts()
+    )
+    return (
+        all(partition.exclusive for partition in machine.partitions) and len(set(names)) == len(names) and not limited
+    )
 
 
 def simulate_partitions(
@@ -108,7 +92,6 @@ def simulate_partitions(
     InputError
         If the machine, a job or the order does not allow to take each partition by itself.
     """
-    check_partitions(workload.machine)
     partitions = _partitions_of_jobs(table, workload)
     used = np.unique(partitions).tolist()
     if ORDERS[order].half_life is not None and len(used) > 1:

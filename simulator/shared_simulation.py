@@ -52,7 +52,7 @@ def check_shared(table: Jobs, workload: MachineWorkload, mechanism: Mechanism | 
     Raises
     ------
     InputError
-        Names the first option, limit or job.
+        Names the first option or job.
     """
     where = "with mechanisms on shared nodes (--machine)"
     if len(workload.requests) != len(table):
@@ -64,9 +64,9 @@ def check_shared(table: Jobs, workload: MachineWorkload, mechanism: Mechanism | 
         ):
             if given not in legal:
                 raise ParameterError(f"{kind} strategy", f"{', '.join(legal)} {where}", given)
-    for name, legal in _FIXED.items():
-        if getattr(options, name) != legal:
-            raise ParameterError(name, f"{legal} {where}", getattr(options, name))
+    for name, value in _FIXED.items():
+        if getattr(options, name) != value:
+            raise ParameterError(name, f"{value} {where}", getattr(options, name))
     if options.engine == "compiled":
         raise ParameterError("engine", f"auto or simpy {where}", options.engine)
     if type(BACKFILLING[options.backfilling]) not in (Strict, Conservative, Easy):
@@ -75,9 +75,6 @@ def check_shared(table: Jobs, workload: MachineWorkload, mechanism: Mechanism | 
         raise ParameterError("placement", f"pack or spread {where}", workload.placement)
     if ORDERS[options.order].half_life is not None:
         raise ParameterError("order", f"an order without past usage {where}", options.order)
-    for limit in workload.machine.limits:
-        if any(name != "submitted" for quota in (limit.per_user, limit.together) for name in quota.amounts()):
-            raise InputError(f"there must be no limits on running jobs {where}: one is for {limit.scope} {limit.name}")
     _check_jobs(table, where)
 
 
@@ -130,9 +127,11 @@ def simulate_shared(
     if machine.now + abs(origin) > LAST_TICK:
         raise InputError("the jobs take longer than a simulation may")
     samples = Samples.of(engine.samples)
-    last = max((job.state.end or 0 for job in jobs), default=0)
+    ended = [(job.state.first_submit, job.state.end) for job in jobs if job.state.end is not None]
+    opened = min((submit for submit, _ in ended), default=None)
+    last = max((end for _, end in ended), default=0)
     size = machine_size(workload.machine)
-    booked = _accounting(machine, samples, size, engine.opened, last)
+    booked = _accounting(machine, samples, size, opened, last)
     return Result(
         mechanism=BASELINE if mechanism is None else mechanism.name,
         nodes=size,
@@ -177,17 +176,18 @@ def _shared_jobs(
             job.nodes,
             max(partitions[need.partition].priority for need in demand.options),
             WaitTimes(),
+            request.qos,
+            request.account,
         )
-        for job, demand, state in zip(given, demands, states, strict=True)
+        for job, demand, state, request in zip(given, demands, states, workload.requests, strict=True)
     ]
 
 
 def _record(job: SharedJob, origin: int) -> tuple[Any, ...]:
     """The fields of a :class:`~holdfast.simulator.results.records.JobRecord`."""
     state: JobState = job.state
-    came = state.first_submit >= 0
-    if came and (state.end is None or (state.start is None and not state.withdrawn)):
-        raise InvariantError(f"job {job.job_id} was submitted and never ended")
+    # A limit never lets the others start, or a job that they depend on: for the machine they do not come.
+    came = state.first_submit >= 0 and state.end is not None
     status = "no_show"
     if state.withdrawn or (not came and state.job.cancelled_at is not None):
         status = "cancelled"
@@ -210,7 +210,7 @@ def _record(job: SharedJob, origin: int) -> tuple[Any, ...]:
 
 
 def _accounting(machine: SharedMachine, samples: Samples, size: int, opened: int | None, last: int) -> Accounting:
-    """Unit-ticks from the first arrival to the last end; raises an error if the runs do not add up to the busy ones."""
+    """Unit-ticks from the first submit to the last end; raises an error if the runs do not add up to the busy ones."""
     usage = machine.usage
     if opened is None:
         return Accounting(0, 0, 0, 0, 0, 0, 0)
@@ -239,7 +239,8 @@ def _replay(
         waits = item.job.waits
         promised = None if waits.promised is None else waits.promised + origin
         promised_at = None if waits.promised_at is None else waits.promised_at + origin
-        wait = JobWait(0, waits.nodes, waits.reservation, None, waits.other, promised, promised_at)
+        until = None if waits.limited_until is None else waits.limited_until + origin
+        wait = JobWait(waits.limit, waits.nodes, waits.reservation, until, waits.other, promised, promised_at)
         nodes = tuple(sorted(item.taken))
         taken = tuple(item.taken[node] for node in nodes)
         partition = names[item.need.partition]
@@ -249,7 +250,7 @@ def _replay(
             partition,
             nodes,
             taken,
-            None,
+            waits.last_limit,
             wait,
             item.place,
             item.cause,

@@ -18,11 +18,9 @@ from holdfast.experiments.sweeps.fingerprint import model_fingerprint
 from holdfast.experiments.sweeps.plugins import Sources, find_sources
 from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.options import Options
-from holdfast.simulator.partitioned_simulation import are_pools, check_partitions
 from holdfast.workloads.ground.errors import InputError, TraceError
 from holdfast.workloads.ground.files import file_sha256
 from holdfast.workloads.hybrid.assignment import Assignment
-from holdfast.workloads.machines.machine_file import read_machine
 from holdfast.workloads.theta.presets import preset_year
 from holdfast.workloads.theta.year import ThetaYear
 
@@ -272,7 +270,7 @@ def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
             raise TraceError(trace.path, None, f"is not a file name: {error}") from None
         lenient = bool(trace.lenient)
         label = " ".join((trace.path, *(trace.where or ())))
-        machine = _machine(sweep, trace)
+        machine = _machine(trace)
         if machine is not None:
             label += " on " + " ".join(filter(None, (trace.machine, trace.placement)))
         yield Log(
@@ -283,7 +281,7 @@ def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
         )  # fmt: skip
 
 
-def _machine(sweep: Sweep, trace: TraceFile) -> Path | None:
+def _machine(trace: TraceFile) -> Path | None:
     """The file of a trace's machine; what a replay on it does not have is refused."""
     if trace.machine is None:
         if trace.placement is not None:
@@ -292,12 +290,7 @@ def _machine(sweep: Sweep, trace: TraceFile) -> Path | None:
     for name in ("nodes", "unit", "procs_per_node"):
         if getattr(trace, name) is not None:
             raise InputError(f"{name} must be left out with a machine, whose file describes the nodes")
-    path = Path(trace.directory, trace.machine).resolve()
-    if _has_mechanisms(sweep):
-        machine = read_machine(path)
-        if are_pools(machine):
-            check_partitions(machine)
-    return path
+    return Path(trace.directory, trace.machine).resolve()
 
 
 def _has_mechanisms(sweep: Sweep) -> bool:

@@ -5,6 +5,7 @@ Source: Fan et al., IPDPS 2022, section III-B.2; docs/reference/machines.md, rul
 
 from __future__ import annotations
 
+from holdfast.simulator.shared_nodes.limits import LimitBook
 from holdfast.simulator.shared_nodes.node_collection import NodeCollection
 from holdfast.simulator.shared_nodes.occupants import PartGathering, PartLoan, PartReservation
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
@@ -29,18 +30,27 @@ class ArrivalService:
         Whether malleable jobs are shrunk first (SPAA).
     loans
         By the id of a running on-demand job, what others have given up for it.
+    limits
+        Limits on running jobs.
     """
 
     def __init__(
-        self, machine: SharedMachine, book: ReservationBook, *, shrinks: bool, loans: dict[int, list[PartLoan]]
+        self,
+        machine: SharedMachine,
+        book: ReservationBook,
+        *,
+        shrinks: bool,
+        loans: dict[int, list[PartLoan]],
+        limits: LimitBook,
     ) -> None:
-        self._machine, self._book, self._shrinks, self._loans = machine, book, shrinks, loans
+        self._machine, self._book, self._shrinks, self._loans, self._limits = machine, book, shrinks, loans, limits
 
     def arrive(self, job: SharedJob) -> None:
         """Give an arriving job its nodes, or let it wait at the front of the queue."""
         machine, book = self._machine, self._book
         own = machine.reservations.get(job.job_id)
-        if not job.served or self._attainable(job, own) < job.demand.parts:
+        limited = self._limits.stops_request(job, job.demand.options[0], job.demand.parts) is not None
+        if limited or not job.served or self._attainable(job, own) < job.demand.parts:
             machine.enqueue(job)
             if own is not None:
                 book.close(own)

@@ -12,6 +12,7 @@ from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
 from holdfast.simulator.shared_nodes.arrivals import ArrivalService
 from holdfast.simulator.shared_nodes.clock import ARRIVAL, CANCELLATION, COMPLETION, NOTICE, PLAN, REQUEUE, InstantClock
 from holdfast.simulator.shared_nodes.demand import Amounts
+from holdfast.simulator.shared_nodes.limits import LimitBook
 from holdfast.simulator.shared_nodes.lives import LifeService
 from holdfast.simulator.shared_nodes.notices import NoticeService
 from holdfast.simulator.shared_nodes.occupants import PartLoan, PartReservation, SharedRun
@@ -52,8 +53,6 @@ class SharedEngine:
         Ticks of each scheduling pass.
     stranded
         From each pass on, free amounts that would in all have sufficed for the first waiting job without room.
-    opened
-        Time of the first arrival [ticks]; None: no job has come.
     """
 
     def __init__(
@@ -73,19 +72,19 @@ class SharedEngine:
         self._queue = self._machine_queue(options.order)
         loans: dict[int, list[PartLoan]] = {}
         self._book = book = ReservationBook(machine)
+        limits = LimitBook(machine)
         arrival = mechanism.arrival if mechanism is not None else ""
-        self._arrivals = ArrivalService(machine, book, shrinks=arrival.startswith("SPAA"), loans=loans)
-        self._returns = ReturnService(machine, book, loans)
+        self._arrivals = ArrivalService(machine, book, shrinks=arrival.startswith("SPAA"), loans=loans, limits=limits)
+        self._returns = ReturnService(machine, book, loans, limits)
         plans = mechanism is not None and mechanism.notice == "CUP"
         self._notices = NoticeService(machine, book, plans=plans, plan_at=self._plan_at)
-        self._scheduler = SharedScheduler(machine, book, depth, self._sort)
+        self._scheduler = SharedScheduler(machine, book, depth, self._sort, limits)
         self._lives = LifeService(machine, book, self._arrivals, self._returns, jobs, loans, self._submit_at)
-        self._tenants = TenantService(machine, options.tenants, self._sort)
+        self._tenants = TenantService(machine, options.tenants, self._sort, limits)
         self._clock = InstantClock(0, len(jobs) + 1, self._tick, self._pass)
         self.samples: list[Sample] = []
         self.instants: list[int] = []
         self.stranded: list[Amounts] = []
-        self.opened: int | None = None
         self._ended = 0
 
     def run(self) -> None:
@@ -155,8 +154,6 @@ class SharedEngine:
     def _submit(self, job: SharedJob) -> bool:
         """Submit a job; it enters the queue when it is eligible."""
         state, now = job.state, self._machine.now
-        if self.opened is None:
-            self.opened = now
         self._queue.submit(state.row, state.submit, state.eligible)
         self._expect_cancellation(job, now)
         if state.eligible > now:

@@ -66,7 +66,8 @@ class ReservationBook:
             reservation.loans.append(PartLoan(run, taken))
 
     def _collect(self, reservation: PartReservation, nodes: Iterable[int]) -> list[int]:
-        machine, job, taken = self._machine, reservation.job, []
+        machine, job = self._machine, reservation.job
+        taken: list[int] = []
         missing = self.missing(reservation)
         for node in sorted(nodes):
             if len(taken) < missing and machine.covers(job, node):

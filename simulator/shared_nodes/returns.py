@@ -6,6 +6,7 @@ Source: Fan et al., IPDPS 2022, section III-B.3; docs/reference/machines.md, rul
 from __future__ import annotations
 
 from holdfast.simulator.shared_nodes.demand import Amounts
+from holdfast.simulator.shared_nodes.limits import LimitBook
 from holdfast.simulator.shared_nodes.occupants import PartLoan
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
 from holdfast.simulator.shared_nodes.state import SharedMachine
@@ -24,10 +25,14 @@ class ReturnService:
         Its reservations.
     loans
         By the id of a running on-demand job, what others have given up for it.
+    limits
+        Limits on running jobs.
     """
 
-    def __init__(self, machine: SharedMachine, book: ReservationBook, loans: dict[int, list[PartLoan]]) -> None:
-        self._machine, self._book, self._loans = machine, book, loans
+    def __init__(
+        self, machine: SharedMachine, book: ReservationBook, loans: dict[int, list[PartLoan]], limits: LimitBook
+    ) -> None:
+        self._machine, self._book, self._loans, self._limits = machine, book, loans, limits
 
     def give_back(self, job_id: int, left: dict[int, Amounts]) -> None:
         """Return what an on-demand job has left of each node.
@@ -75,7 +80,7 @@ class ReturnService:
         for need in job.demand.options:
             for size in range(state.nodes, state.min_nodes - 1, -1):
                 taken = machine.placer.place(job.demand.sized(need, size), machine.free, lent)
-                if taken is not None:
+                if taken is not None and self._limits.stops(job, need, taken) is None:
                     machine.start(job, need, taken, size, f"returned by {job_id}")
                     return [node for node in lent if node in taken]
         return []

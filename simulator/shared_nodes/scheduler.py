@@ -12,6 +12,7 @@ from typing import NamedTuple
 from holdfast.policies.port import TOLERANCE
 from holdfast.simulator.shared_nodes.demand import Amounts
 from holdfast.simulator.shared_nodes.expectations import expected_collections, expected_spans
+from holdfast.simulator.shared_nodes.limits import LimitBook
 from holdfast.simulator.shared_nodes.occupation import Occupation, Span
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
 from holdfast.simulator.shared_nodes.shared_job import SharedJob
@@ -43,6 +44,8 @@ class SharedScheduler:
         Reservations of waiting jobs in each partition; 0: the first that cannot start blocks its partition.
     sort
         Sorts waiting jobs into the order of the queue.
+    limits
+        Limits on running jobs.
     """
 
     def __init__(
@@ -51,14 +54,15 @@ class SharedScheduler:
         book: ReservationBook,
         depth: int,
         sort: Callable[[list[SharedJob]], list[SharedJob]],
+        limits: LimitBook,
     ) -> None:
-        self._machine, self._book, self._depth, self._sort = machine, book, depth, sort
+        self._machine, self._book, self._depth, self._sort, self._limits = machine, book, depth, sort, limits
 
     def run_pass(self) -> None:
         """Start the waiting jobs that can start, in order."""
         machine = self._machine
         queue = self._sort(list(machine.waiting.values()))
-        current = _Pass(machine, self._book, self._depth)
+        current = _Pass(machine, self._book, self._depth, self._limits)
         for job in queue:
             job.waits.pass_to(machine.now)
             if not current.try_job(job):
@@ -69,6 +73,8 @@ class SharedScheduler:
         machine = self._machine
         for job in self._sort(list(machine.waiting.values())):
             for need in job.demand.options:
+                if self._limits.stops_request(job, need, job.state.min_nodes) is not None:
+                    continue
                 sized = job.demand.sized(need, job.state.min_nodes)
                 if machine.placer.place(sized, machine.free) is not None:
                     continue
@@ -81,8 +87,8 @@ class SharedScheduler:
 class _Pass:
     """One pass."""
 
-    def __init__(self, machine: SharedMachine, book: ReservationBook, depth: int) -> None:
-        self._machine, self._book, self._depth = machine, book, depth
+    def __init__(self, machine: SharedMachine, book: ReservationBook, depth: int, limits: LimitBook) -> None:
+        self._machine, self._book, self._depth, self._limits = machine, book, depth, limits
         self._heads: list[_Head] = []
         self._plans: list[Span] = []
         self._waiting = dict.fromkeys(range(len(machine.table.machine.partitions)), 0)
@@ -96,31 +102,50 @@ class _Pass:
     def try_job(self, job: SharedJob) -> bool:
         """Start a job, or make it a head; returns whether it has started."""
         waits_in: list[Need] = []
+        job.waits.blocked, job.waits.stopped_by = False, None
         for need in job.demand.options:
+            limit = self._limits.stops_request(job, need, job.state.min_nodes)
+            if limit is not None:
+                job.waits.stopped_by = limit
+                continue
             if self._depth == 0 and self._waiting[need.partition]:
                 continue
-            if self._start_in(job, need):
+            started, stopped = self._start_in(job, need)
+            if started:
                 return True
-            waits_in.append(need)
+            if not stopped:
+                waits_in.append(need)
+        if waits_in:
+            job.waits.stopped_by = None
         waits_in = [need for need in waits_in if self._waiting[need.partition] < max(self._depth, 1)]
-        if waits_in and self._depth and self._plan_head(job, waits_in):
-            return True
+        if waits_in and self._depth:
+            started = self._plan_head(job, waits_in)
+            if started or job.waits.stopped_by is not None:
+                return started
         for need in waits_in:
             self._waiting[need.partition] += 1
         return False
 
-    def _start_in(self, job: SharedJob, need: Need) -> bool:
-        """Start a job in a partition at the largest size at which no head is delayed."""
+    def _start_in(self, job: SharedJob, need: Need) -> tuple[bool, bool]:
+        """Start a job in a partition at the largest size at which no head is delayed.
+
+        Returns whether it has started, and whether only limits stop it.
+        """
         machine = self._machine
-        job.waits.blocked = False
+        stopped = blocked = False
         for size, taken in self._placements(job, need):
+            limit = self._limits.stops(job, need, taken)
+            if limit is not None:
+                job.waits.stopped_by, stopped = limit, True
+                continue
             end = machine.now + job.state.limit(size)
             plans = self._plans_beside(Span(machine.now, end, taken))
             if plans is not None:
                 self._begin(job, need, taken, size, plans)
-                return True
+                return True, False
+            blocked = True
             job.waits.blocked, job.waits.other = True, self._heads[-1].job.job_id
-        return False
+        return False, stopped and not blocked
 
     def _placements(self, job: SharedJob, need: Need) -> Iterator[tuple[int, dict[int, Amounts]]]:
         """Sizes at which a job has room now, from the largest on."""
@@ -179,6 +204,9 @@ class _Pass:
         assert taken is not None
         end = time + job.state.limit(size)
         if time == now:
+            job.waits.stopped_by = self._limits.stops(job, chosen, taken)
+            if job.waits.stopped_by is not None:
+                return False
             plans = self._plans_beside(Span(now, end, taken))
             if plans is not None:
                 self._begin(job, chosen, taken, size, plans)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.shared_nodes.demand import Demand
+from holdfast.workloads.machines.machine import Limit
 from holdfast.workloads.table.job import ON_DEMAND
 
 __all__ = ["SharedJob", "WaitTimes"]
@@ -17,12 +18,15 @@ class WaitTimes:
 
     Attributes
     ----------
-    nodes, reservation
-        Ticks for which no nodes had room for it, and for which it would have delayed a job before it.
+    nodes, reservation, limit
+        Ticks for which no nodes had room for it, for which it would have delayed a job before it, and for which a limit
+        stopped it.
     since
         From when on the present reason holds [ticks]; None: it does not wait.
     blocked
         Whether it would delay a job before it.
+    stopped_by, last_limit, limited_until
+        The limit that stops it now and that stopped it last, and until when that did [ticks]; None: none.
     other
         Id of the last job that it would have delayed; None: none.
     promised, promised_at
@@ -31,8 +35,12 @@ class WaitTimes:
 
     nodes: int = 0
     reservation: int = 0
+    limit: int = 0
     since: int | None = None
     blocked: bool = False
+    stopped_by: Limit | None = None
+    last_limit: Limit | None = None
+    limited_until: int | None = None
     other: int | None = None
     promised: int | None = None
     promised_at: int | None = None
@@ -40,7 +48,10 @@ class WaitTimes:
     def pass_to(self, now: int) -> None:
         """Count the time since the last pass."""
         if self.since is not None:
-            if self.blocked:
+            if self.stopped_by is not None:
+                self.limit += now - self.since
+                self.last_limit, self.limited_until = self.stopped_by, now
+            elif self.blocked:
                 self.reservation += now - self.since
             else:
                 self.nodes += now - self.since
@@ -63,6 +74,8 @@ class SharedJob:
         The highest tier of its partitions.
     waits
         What it has waited for.
+    qos, account
+        Its QOS and account; empty: none.
     gone
         Whether it was cancelled while it did not run.
     served
@@ -74,6 +87,8 @@ class SharedJob:
     size: int
     tier: int
     waits: WaitTimes
+    qos: str = ""
+    account: str = ""
     gone: bool = False
 
     @property

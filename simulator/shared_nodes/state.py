@@ -131,7 +131,7 @@ class SharedMachine:
     @property
     def none(self) -> Amounts:
         """No amount of any resource."""
-        return (0,) * self.capacities.shape[1]
+        return (0,) * len(self.table.resources)
 
     # Holds.
 

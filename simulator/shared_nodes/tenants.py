@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from holdfast.policies.port import TOLERANCE
+from holdfast.simulator.shared_nodes.limits import LimitBook
 from holdfast.simulator.shared_nodes.occupants import Hold
 from holdfast.simulator.shared_nodes.shared_job import SharedJob
 from holdfast.simulator.shared_nodes.state import SharedMachine
@@ -29,12 +30,18 @@ class TenantService:
         ``any`` job, only one that ``fits`` until the estimated arrival, or ``none``.
     sort
         Sorts waiting jobs into the order of the queue.
+    limits
+        Limits on running jobs.
     """
 
     def __init__(
-        self, machine: SharedMachine, admission: str, sort: Callable[[list[SharedJob]], list[SharedJob]]
+        self,
+        machine: SharedMachine,
+        admission: str,
+        sort: Callable[[list[SharedJob]], list[SharedJob]],
+        limits: LimitBook,
     ) -> None:
-        self._machine, self._admission, self._sort = machine, admission, sort
+        self._machine, self._admission, self._sort, self._limits = machine, admission, sort, limits
 
     def start_tenants(self) -> None:
         """Look at the waiting jobs in queue order; those that do not fit are skipped."""
@@ -56,7 +63,7 @@ class TenantService:
                 for node, hold in hosts.items():
                     room[node] = hold.part
                 taken = machine.placer.fill(job.demand.sized(need, size), list(hosts), room)
-                if taken is not None:
+                if taken is not None and self._limits.stops(job, need, taken) is None:
                     lenders = sorted({hosts[node].job.job_id for node in taken})
                     names = ", ".join(map(str, lenders))
                     machine.start(job, need, taken, size, f"on nodes reserved for {names}", hosts)

@@ -175,6 +175,7 @@ class Model:
         self.request: dict[int, Any] = {}
         self.options: dict[int, list[str]] = {}
         self.served: dict[int, bool] = {}
+        self.plain: dict[int, PlainJob] = {}
         self.patience: dict[int, int | None] = {}  # from the submit on
         self.think: dict[int, int | None] = {}
         self.followers: dict[int, list[Task]] = {}
@@ -199,6 +200,7 @@ class Model:
             self.tasks.append(task)
             self.request[task.id], self.options[task.id] = request, options
             self.served[task.id] = equal
+            self.plain[task.id] = PlainJob(0, 0, 0, request, job.user)
             self.result[task.id] = Outcome()
             self.patience[task.id] = None
             since = task.submit if task.submit is not None else task.notice
@@ -257,6 +259,24 @@ class Model:
         """No node is overfull, and exclusive jobs are alone."""
         for node in range(len(self.site.nodes)):
             assert min(self.free(node).values()) >= 0, (self.now, node, self.free(node))
+
+    # --- limits ---
+
+    def stopped(self, task: Task, partition: str, amounts: Amounts) -> bool:
+        """Whether a limit forbids a start; runs under warning and arrived jobs that wait for these count."""
+        users = [(self.plain[run.id], run.partition, self.site.held(run.taken)) for run in self.live]
+        for arrived in self.arrived.values():
+            own = {hold.node: hold.need for hold in self.of(arrived.task.id)}
+            users.append((self.plain[arrived.task.id], self.options[arrived.task.id][0], self.site.held(own)))
+        return self.site.stopped(self.plain[task.id], partition, amounts, users)
+
+    def asked(self, task: Task, partition: str, size: int) -> Amounts:
+        """What a job asks for in all, at a size."""
+        counts = self.site.layout(self.request[task.id])
+        if counts is None or size == len(counts):
+            return self.site.asked(self.plain[task.id], partition)
+        part = self.site.amounts(self.request[task.id], self.site.partition[partition], counts[0])
+        return {"running": 1, "nodes": size} | {name: size * part[name] for name in ("cores", "memory", "gpus")}
 
     # --- amounts ---
 
@@ -529,7 +549,7 @@ class Model:
         least, most = task.sizes
         for size in range(most, least - 1, -1):
             taken = self.fill(task, partition, size, free, first)
-            if taken is not None:
+            if taken is not None and not self.stopped(task, partition, self.site.held(taken)):
                 return partition, taken, size
         return None
 
@@ -769,7 +789,8 @@ class Model:
             task.waiting = True
             return True
         own = self.reservations.get(task.id)
-        if not self.served[task.id] or self.attainable(task, own) < task.nodes:
+        limited = self.stopped(task, self.options[task.id][0], self.asked(task, self.options[task.id][0], task.nodes))
+        if limited or not self.served[task.id] or self.attainable(task, own) < task.nodes:
             task.waiting = True
             if own is not None:
                 self.close(own)
@@ -1106,19 +1127,28 @@ class Model:
             least, most = task.sizes
             waits_in = []
             for partition in self.options[task.id]:
+                if self.stopped(task, partition, self.asked(task, partition, least)):
+                    continue
                 if self.depth == 0 and waiting_heads[partition]:
                     continue
+                limited = blocked = False
                 for size in range(most, least - 1, -1):
                     taken = self.place(task, partition, size, self.now, self.busy(), 0)
                     if taken is None:
+                        continue
+                    if self.stopped(task, partition, self.site.held(taken)):
+                        limited = True
                         continue
                     again = plan_again([_Busy(self.now, self.now + task.walltime_at(size), taken)])
                     if again is not None:
                         plans = again
                         self.begin(task, partition, taken, size)
                         break
+                    blocked = True
                 if not task.waiting:
                     break
+                if limited and not blocked:
+                    continue
                 waits_in.append(partition)
             if not task.waiting:
                 continue
@@ -1142,6 +1172,8 @@ class Model:
                 assert taken is not None
                 length = task.walltime_at(least)
                 if time == self.now:
+                    if self.stopped(task, partition, self.site.held(taken)):
+                        continue
                     again = plan_again([_Busy(self.now, self.now + length, taken)])
                     if again is not None:
                         plans = again
@@ -1175,7 +1207,7 @@ class Model:
                             room.setdefault(hold.node, hold)
                 free = {node: {**dict.fromkeys(self.site.nodes[node], 0), **hold.need} for node, hold in room.items()}
                 taken = self.fill(task, partition, size, free, (), sort=False)
-                if taken is not None:
+                if taken is not None and not self.stopped(task, partition, self.site.held(taken)):
                     run = self.begin(task, partition, taken, size)
                     for node in taken:
                         room[node].guests.append(run)
@@ -1184,7 +1216,9 @@ class Model:
     # --- accounting ---
 
     def account(self) -> None:
-        submits = [outcome.submit for outcome in self.result.values() if outcome.submit is not None]
+        submits = [
+            outcome.submit for outcome in self.result.values() if outcome.submit is not None and outcome.end is not None
+        ]
         if not submits:
             return
         first, last = min(submits), max(outcome.end or 0 for outcome in self.result.values())

@@ -14,7 +14,7 @@ from holdfast.workloads.table.jobs import Jobs
 from tests.strategies.machines import random_jobs, random_machine
 from tests.strategies.tables import HYBRID, random_job_table
 
-__all__ = ["DEPTHS", "SharedCase", "random_shared_case", "with_shared_lives"]
+__all__ = ["DEPTHS", "SharedCase", "random_shared_case", "with_limits", "with_shared_lives"]
 
 #: Reservations of waiting jobs, by backfilling rule; None: all.
 DEPTHS = {"easy": 1, "conservative": None, "none": 0, "easy depth=2": 2}
@@ -38,6 +38,16 @@ class SharedCase:
     @property
     def workload(self) -> MachineWorkload:
         return MachineWorkload(self.machine, tuple(self.requests), self.placement)
+
+
+def with_limits(case: SharedCase, seed: int) -> SharedCase:
+    """The case with limits for QOS, accounts, users and partitions."""
+    random = Random(seed)
+    limits = random_machine(random).limits or random_machine(random).limits
+    known = {partition.name for partition in case.machine.partitions}
+    kept = tuple(limit for limit in limits if limit.scope != "partition" or limit.name in known)
+    jobs = [replace(job, user=random.choice("uvw")) for job in case.jobs]
+    return replace(case, machine=replace(case.machine, limits=kept), jobs=jobs)
 
 
 def with_shared_lives(case: SharedCase, seed: int) -> SharedCase:

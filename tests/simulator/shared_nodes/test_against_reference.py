@@ -11,7 +11,7 @@ from holdfast.simulator.results.result import Result
 from holdfast.simulator.shared_simulation import simulate_shared
 from tests.reference.hybrid import MECHANISMS
 from tests.reference.shared_mechanisms import SharedReplay, replay_shared
-from tests.strategies.shared import DEPTHS, SharedCase, random_shared_case, with_shared_lives
+from tests.strategies.shared import DEPTHS, SharedCase, random_shared_case, with_limits, with_shared_lives
 
 EVERY = ("baseline", *MECHANISMS)
 
@@ -33,10 +33,11 @@ def expected(case: SharedCase, mechanism: str) -> SharedReplay:
     )
 
 
-def assert_agrees(seed: int, mechanism: str, *, lives: bool = False) -> None:
+def assert_agrees(seed: int, mechanism: str, *, lives: bool = False, limits: bool = False) -> None:
     """The same starts, ends, preemptions, shrinks and losses, on the same nodes at all times, and the same accounts."""
     case = random_shared_case(seed)
     case = with_shared_lives(case, seed) if lives else case
+    case = with_limits(case, seed) if limits else case
     if not case.jobs:
         return
     result, reference = simulated(case, mechanism), expected(case, mechanism)
@@ -52,7 +53,7 @@ def assert_agrees(seed: int, mechanism: str, *, lives: bool = False) -> None:
         assert (record.status == "cancelled") >= outcome.cancelled, (seed, record.job_id)
         assert (record.preemptions, record.shrinks) == (outcome.preemptions, outcome.shrinks), (seed, record.job_id)
         assert record.lost == outcome.lost, (seed, record.job_id)
-        assert sorted(spans[record.job_id]) == joined(outcome.segments), (seed, record.job_id)
+        assert joined(sorted(spans[record.job_id])) == joined(outcome.segments), (seed, record.job_id)
     assert {name: getattr(result.accounting, name) for name in reference.totals} == reference.totals, seed
 
 
@@ -79,8 +80,14 @@ def test_cancelled_and_dependent_jobs_agree(seed: int, mechanism: str) -> None:
     assert_agrees(seed, mechanism, lives=True)
 
 
+@pytest.mark.parametrize("mechanism", EVERY)
+@pytest.mark.parametrize("seed", range(120, 130))
+def test_limits_agree(seed: int, mechanism: str) -> None:
+    assert_agrees(seed, mechanism, limits=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", EVERY)
 def test_twelve_hundred_random_machines_agree(mechanism: str) -> None:
     for seed in range(1000, 2200):
-        assert_agrees(seed, mechanism, lives=seed % 3 == 0)
+        assert_agrees(seed, mechanism, lives=seed % 3 == 0, limits=seed % 3 == 1)
