@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The versions that this Python is tested with, where they are stored (make locks); else the newest that are admitted.
+LOCK := $(wildcard .ci/locks/python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt)
+LOCKED := $(addprefix --constraint ,$(LOCK))
 LOWEST := .venv-lowest
 RESOLUTION := lowest-direct
 LOWEST_TESTS := tests/simulator/test_scenarios.py tests/simulator/test_simulation.py tests/policies/planning tests/workloads \
@@ -13,7 +16,7 @@ INTERPRETED_TESTS := tests/policies/planning/test_planner.py tests/policies/test
 
 PLAIN := .venv-plain
 
-.PHONY: demo test system slurm coverage lint lint-js lowest plain interpreted docs slow bench pages clean
+.PHONY: demo test system slurm coverage lint lint-js lowest plain interpreted docs slow bench pages locks clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -80,33 +83,42 @@ bench: $(VENV)/.installed-dev
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+$(VENV)/.installed: $(BIN)/python pyproject.toml $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -e .
 	touch $@
 
-$(VENV)/.installed-dev: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+$(VENV)/.installed-dev: $(BIN)/python pyproject.toml $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -e '.[dev]'
 	touch $@ $(VENV)/.installed
 
 $(LOWEST)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution $(RESOLUTION) -e '.[parquet]' \
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution $(RESOLUTION) \
+		$(if $(filter highest,$(RESOLUTION)),$(LOCKED)) -e '.[parquet]' \
 		'pytest>=8' 'pytest-timeout>=2.3' 'pytest-xdist>=3.5' 'hypothesis>=6.100'
 	touch $@
 
-$(PLAIN)/.installed: pyproject.toml
+$(PLAIN)/.installed: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv $(PLAIN)
-	$(PLAIN)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	$(PLAIN)/bin/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -e .
 	touch $@
 
-$(VENV)/.installed-study: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[study]'
+$(VENV)/.installed-study: $(BIN)/python pyproject.toml $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -e '.[study]'
 	touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-docs: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+$(VENV)/.installed-docs: $(BIN)/python pyproject.toml $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -e '.[docs]'
 	touch $@ $(VENV)/.installed
+
+# The versions of all dependencies for each Python of the support policy, for the targets above and .ci/Containerfile.
+LOCKS := .venv-locks
+locks:
+	$(PYTHON) -m venv $(LOCKS)
+	$(LOCKS)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	for minor in 11 12 13 14; do $(LOCKS)/bin/uv pip compile --quiet --upgrade --python-version 3.$$minor --no-annotate \
+		--custom-compile-command 'make locks' --all-extras pyproject.toml -o .ci/locks/python3.$$minor.txt || exit 1; done
 
 # The pages of docs/experiments, with the answers of all experiments at the sizes of the papers: this takes hours.
 pages: $(VENV)/.installed-study
@@ -114,4 +126,4 @@ pages: $(VENV)/.installed-study
 	$(BIN)/python -m holdfast.experiments.study.report.pages out/reproduction
 
 clean:
-	rm -rf $(VENV) $(PLAIN) $(SCRIPT)/node_modules out docs/reference/api build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PLAIN) $(LOCKS) $(SCRIPT)/node_modules out docs/reference/api build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

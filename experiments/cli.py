@@ -24,7 +24,6 @@ from holdfast.experiments.crashes import refuse, report
 from holdfast.experiments.output.signals import Interrupted, listening
 from holdfast.experiments.terminal import quiet, safe_terminal, sentences, warn
 from holdfast.workloads.ground.errors import format_value
-from holdfast.workloads.ground.release import VERSION
 from holdfast.workloads.ground.trust import trust
 
 __all__ = ["COMMANDS", "command_parser", "main"]
@@ -121,6 +120,17 @@ class _HelpAll(argparse.Action):
         parser.exit()
 
 
+class _Version(argparse.Action):
+    """Print version, commit and digest of the sources, which are looked up only here."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: Any, *_: Any) -> None:
+        print(f"holdfast {_release_line()}")
+        parser.exit()
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser with one-sentence error messages, and help that fits two screens.
 
@@ -194,6 +204,12 @@ class _Parser(argparse.ArgumentParser):
         return " ".join([self.prog, *map(str, words), "[options]"])
 
 
+def _release_line() -> str:
+    from holdfast.experiments.sweeps.fingerprint import release_line
+
+    return release_line()
+
+
 def _module(command: str) -> Any:
     """Import the module of a command."""
     return import_module(f"holdfast.experiments.commands.{command.replace('-', '_')}")
@@ -238,7 +254,7 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
         formatter_class=_Help,
     )
     parser.add_argument("--help-all", action=_HelpAll, help=argparse.SUPPRESS)
-    parser.add_argument("--version", action="version", version=f"holdfast {VERSION}")
+    parser.add_argument("--version", action=_Version, help="print version, commit and digest of the sources, and exit")
     parser.groups = _GROUPS
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for name, purpose in COMMANDS.items():
@@ -323,7 +339,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         if isinstance(error, OSError):
             _flush_or_silence()
-        return report(call.name, error, words)
+        return report(call.name, error, words, _release_line)
     return status
 
 

@@ -10,7 +10,7 @@ import shlex
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -27,7 +27,7 @@ DEFECT = 70
 #: Longest quotation of the user's input in a message [characters].
 _LONGEST = 300
 #: Packages to list with their versions in a crash file.
-_PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "loky", "matplotlib", "pyarrow", "distributed")
+_PACKAGES = ("simpy", "numpy", "scipy", "pandas", "numba", "loky", "matplotlib", "pyarrow", "distributed")
 
 
 def refuse(program: str, sentence: str) -> None:
@@ -39,7 +39,7 @@ def refuse(program: str, sentence: str) -> None:
         complain(program, "error", plain)
 
 
-def report(command: str, error: Exception, words: Sequence[str]) -> int:
+def report(command: str, error: Exception, words: Sequence[str], release: Callable[[], str]) -> int:
     """Report the failure of a command in one sentence.
 
     Parameters
@@ -50,6 +50,8 @@ def report(command: str, error: Exception, words: Sequence[str]) -> int:
         The error that it raised.
     words
         The whole command line, for the crash file.
+    release
+        Version, commit and digest of the sources, for the crash file.
 
     Returns
     -------
@@ -67,7 +69,7 @@ def report(command: str, error: Exception, words: Sequence[str]) -> int:
         return REFUSED
     if sys.flags.dev_mode:
         raise error
-    path = _crash_file(error, words)
+    path = _crash_file(error, words, release)
     report = "its crash file cannot be written" if path is None else f"please report it with {path}"
     cause = error_sentence(error)[:_LONGEST]
     refuse(
@@ -77,10 +79,15 @@ def report(command: str, error: Exception, words: Sequence[str]) -> int:
     return DEFECT
 
 
-def _crash_file(error: Exception, words: Sequence[str]) -> str | None:
+def _crash_file(error: Exception, words: Sequence[str], release: Callable[[], str]) -> str | None:
     """Write the details of a defect to a new file in the temporary directory; None if that fails."""
+    try:
+        sources = release()
+    except OSError:  # the sources cannot be read, which may be the defect
+        sources = "unknown"
     lines = [
         f"time: {datetime.now(UTC).isoformat(timespec='seconds')}",
+        f"holdfast: {sources}",
         f"command: {shlex.join(['holdfast', *words])}",
         f"python: {platform.python_version()} on {platform.platform()}",
         *(f"{name}: {_version(name)}" for name in _PACKAGES),

@@ -12,6 +12,8 @@ is imported when it is first used, so that ``import holdfast`` costs next to not
 
 # Until signals are handled, SIGINT ends in a traceback of Python. So this file is short, since it may have to be
 # compiled, and before that it imports nothing that must be read from a file: not even __future__.
+# `signal` would be public, but reads enum, functools and collections first: 8 ms of processor time after the 21 ms in
+# which Python itself starts, and a traceback for a signal in these.
 import _signal
 import os
 import sys

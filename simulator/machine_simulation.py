@@ -27,7 +27,7 @@ from holdfast.workloads.ground.units import SECOND, to_ticks
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
 from holdfast.workloads.outages.failures import FailureRate
 from holdfast.workloads.outages.outage import Outage
-from holdfast.workloads.table.job import RIGID
+from holdfast.workloads.table.job import STOCHASTIC
 from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["MachineOutcome", "check_machine_replay", "simulate_on_machine"]
@@ -152,13 +152,11 @@ def simulate_on_machine(
 
 
 def _check_jobs(table: Jobs) -> None:
-    """Refuse jobs that are not rigid, or run before the replay."""
-    other = ~table.are(RIGID)
+    """Refuse jobs that are stochastic, or run before the replay."""
+    other = table.are(STOCHASTIC)
     if other.any():
         job = next(iter(table.select(other)))
-        raise InputError(
-            f"job {job.job_id} is {job.type.value}: a replay on a machine (--machine) takes rigid jobs only"
-        )
+        raise InputError(f"job {job.job_id} is stochastic, which a replay on a machine (--machine) does not model")
     if table.has("running_since"):
         for job in table:
             if job.running_since is not None:

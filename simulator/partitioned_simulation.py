@@ -19,7 +19,7 @@ from holdfast.simulator.results.recording import clock_origin, down_spans, level
 from holdfast.simulator.results.records import ABSENT, Accounting, Records, Samples
 from holdfast.simulator.results.result import Result
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.machine import Limit, Machine
 from holdfast.workloads.machines.machine_workload import MachineWorkload
 from holdfast.workloads.outages.outage import Outage
 from holdfast.workloads.outages.places import outage_places, partition_outages
@@ -27,26 +27,22 @@ from holdfast.workloads.table.job import RIGID, STOCHASTIC
 from holdfast.workloads.table.job_lifecycle import has_life
 from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["check_partitions", "needs_pools", "simulate_partitions", "sum_samples"]
+__all__ = ["are_pools", "check_partitions", "needs_pools", "simulate_partitions", "sum_samples"]
 
 Ints = npt.NDArray[np.int64]
 
 
 def needs_pools(table: Jobs, machine: Machine, *, closed: bool = False) -> bool:
-    """Whether jobs without a mechanism are simulated in pools.
+    """Whether jobs without a mechanism are simulated in pools; only if the partitions are pools.
 
-    Jobs that are not rigid, or run before the simulation, need them; cancelled and dependent jobs use them where the
-    partitions are pools, unless outages close nodes by name.
+    Jobs that are not rigid, or run before the simulation, need them; cancelled and dependent jobs use them, unless
+    outages close nodes by name or jobs have limits.
     """
+    if not are_pools(machine):
+        return False
     if not table.are(RIGID).all() or _have(table, "running_since"):
         return True
-    if closed or not _have(table, "cancelled_at", "preceding"):
-        return False
-    try:
-        check_partitions(machine)
-    except InputError:
-        return False
-    return True
+    return not closed and _limit(machine) is None and _have(table, "cancelled_at", "preceding")
 
 
 def _have(table: Jobs, *names: str) -> bool:
@@ -55,26 +51,34 @@ def _have(table: Jobs, *names: str) -> bool:
     )
 
 
+def are_pools(machine: Machine) -> bool:
+    """Whether all partitions are pools: they give whole nodes to jobs, and share none."""
+    names = [name for partition in machine.partitions for name in partition.nodes]
+    return all(partition.exclusive for partition in machine.partitions) and len(set(names)) == len(names)
+
+
+def _limit(machine: Machine) -> Limit | None:
+    """The first limit on running jobs; None: there is none."""
+    for limit in machine.limits:
+        if any(name != "submitted" for quota in (limit.per_user, limit.together) for name in quota.amounts()):
+            return limit
+    return None
+
+
 def check_partitions(machine: Machine) -> None:
-    """Refuse a machine whose partitions are not pools.
+    """Refuse limits on the jobs of partitions that are pools.
 
     Raises
     ------
     InputError
-        Names the partition, and what is modelled.
+        Names the first limit.
     """
-    need = "mechanisms, job types and lives of jobs on a machine (--machine) need partitions of whole nodes"
-    holders: dict[str, str] = {}
-    for partition in machine.partitions:
-        if not partition.exclusive:
-            raise InputError(f"{need}: jobs share the nodes of {partition.name}; set exclusive = true, if they do not")
-        for name in partition.nodes:
-            other = holders.setdefault(name, partition.name)
-            if other != partition.name:
-                raise InputError(f"{need} that no two share: {name} is in {other} and in {partition.name}")
-    for limit in machine.limits:
-        if any(name != "submitted" for quota in (limit.per_user, limit.together) for name in quota.amounts()):
-            raise InputError(f"{need} without limits on running jobs: there is one for {limit.scope} {limit.name}")
+    limit = _limit(machine)
+    if limit is not None:
+        raise InputError(
+            "mechanisms, job types and lives of jobs on a machine (--machine) need partitions without limits on "
+            f"running jobs: there is one for {limit.scope} {limit.name}"
+        )
 
 
 def simulate_partitions(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine.prior_state import PriorState
 from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.options import Options
-from holdfast.simulator.partitioned_simulation import needs_pools, simulate_partitions
+from holdfast.simulator.partitioned_simulation import are_pools, needs_pools, simulate_partitions
 from holdfast.simulator.plain_replay import PlainSamples, PlainTable, accounting, plain_table
 from holdfast.simulator.plain_starts import obstacle
 from holdfast.simulator.results.recording import clock_origin, level_changes
@@ -97,8 +98,7 @@ def simulate(
         Past usage and nodes of the running jobs, for a replay that begins in a state; None: unknown.
     on_machine
         A machine with partitions and shared nodes, and the requests of the jobs; ``nodes`` is then its size in its unit
-        (:mod:`holdfast.workloads.machines.machine_workload`). No event log is kept. Outages close named nodes.
-        Mechanisms, job types, cancellations and dependencies need partitions of whole nodes that no two share. None:
+        (:mod:`holdfast.workloads.machines.machine_workload`). No event log is kept. Outages close named nodes. None:
         one pool.
     **options
         Fields of :class:`holdfast.simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``,
@@ -166,7 +166,10 @@ def simulate_table(
             raise InputError("a replay on a machine (--machine) has no stochastic jobs and no starting state")
         check_outages(outages, jobs=table, named=True)
         closed = bool(outages) or failures is not None
-        if served_by is not None or needs_pools(table, on_machine.machine, closed=closed):
+        pools = are_pools(on_machine.machine)
+        if not pools and (served_by is not None or _has_no_shows(table)):
+            return _shared_result(table, on_machine, settings, served_by, origin, progress, closed=closed)
+        if (pools and served_by is not None) or needs_pools(table, on_machine.machine, closed=closed):
             if failures is not None:
                 raise InputError("mechanisms and job types on a machine (--machine) have no failures at a rate")
             return _pools_result(table, on_machine, settings, mechanism, progress, outages)
@@ -318,6 +321,32 @@ def _pools_result(
         return result
 
     return simulate_partitions(table, workload, options.order, simulate_pool, outages)
+
+
+def _has_no_shows(table: Jobs) -> bool:
+    """Whether a job gives notice and never arrives."""
+    return bool(table.column("submit").size) and any(job.submit is None for job in table)
+
+
+def _shared_result(
+    table: Jobs,
+    workload: MachineWorkload,
+    options: Options,
+    mechanism: Mechanism | None,
+    origin: int,
+    progress: Callable[[int], None] | None,
+    *,
+    closed: bool,
+) -> Result:
+    """The result of mechanisms on a machine the nodes of which jobs share."""
+    if closed:
+        raise InputError("there must be no outages and failures with mechanisms on shared nodes (--machine)")
+    from holdfast.simulator.shared_simulation import simulate_shared
+
+    began = perf_counter()
+    with pause_collector():
+        found = simulate_shared(table, workload, mechanism, options, origin, progress)
+    return replace(found, engine_seconds=perf_counter() - began)
 
 
 def _machine_result(

@@ -18,7 +18,9 @@ _SHOWN = 5
 class Arguments:
     """Options of the command."""
 
-    log: Annotated[str, Parameter("SWF, ALCF or sacct file with waits", metavar="LOG", positional=True)]
+    log: Annotated[
+        str, Parameter("SWF, ALCF or sacct file with waits, or 'slurm snapshot'", metavar="LOG", positional=True)
+    ]
     output: Annotated[
         str | None,
         Parameter("write the rule and its errors, for --order FILE", default="not written", metavar="FILE", short="-o"),
@@ -34,22 +36,30 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     import shlex
+    from pathlib import Path
 
     from holdfast.experiments.commands.asking.cluster_state_options import write_document
     from holdfast.experiments.forecast.calibration import calibrate, draw_weeks
     from holdfast.experiments.forecast.log_cursor import Past
     from holdfast.experiments.forecast.sources import read_log
+    from holdfast.experiments.slurm.site_snapshot import is_snapshot, read_snapshot
     from holdfast.experiments.tables import render
     from holdfast.experiments.terminal import warn
     from holdfast.workloads.ground.columns import Quantity
     from holdfast.workloads.ground.errors import InputError
     from holdfast.workloads.logs.machine_size import with_assumed_size
+    from holdfast.workloads.logs.node_list import read_node_count
     from holdfast.workloads.logs.one_pool import caveats
 
     check_outputs(arguments.output, None)
-    trace = read_log(arguments.log, **read_options(arguments.reading))
+    log, nodes = arguments.log, arguments.machine
+    if is_snapshot(log):
+        snapshot = read_snapshot(log)
+        log, listed = snapshot.need("sacct.txt"), snapshot.find("nodes.txt")
+        nodes = nodes or (None if listed is None else read_node_count(Path(listed)))
+    trace = read_log(log, **read_options(arguments.reading))
     sized = with_assumed_size(trace)
-    nodes = arguments.machine or sized.nodes
+    nodes = nodes or sized.nodes
     if nodes is None:
         raise InputError(f"{arguments.log} does not say how many nodes the machine has: give --machine")
     for text in caveats(trace, nodes, "--machine"):

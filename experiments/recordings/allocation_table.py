@@ -24,6 +24,8 @@ __all__ = ["allocation_rows", "read_allocation_table"]
 _TIMES = ("waited_limit", "waited_nodes", "waited_reservation", "limited_until", "promised", "promised_at")
 #: Columns where outages preempted runs: the start of each run of such a job, and the end of a preempted one [s].
 _RUNS = ("start", "preempted_at")
+#: Columns of mechanisms: why a run got its nodes, and why it left them.
+_CAUSES = ("cause", "ending")
 
 
 def allocation_rows(result: Result) -> Iterator[dict[str, Any]]:
@@ -38,10 +40,11 @@ def allocation_rows(result: Result) -> Iterator[dict[str, Any]]:
     names, known = found.machine.names, dict[tuple[int, ...], str]()
     resources = result.on_machine.table.resources
     again = _RUNS if found.past else ()
+    causes = _CAUSES if any(run.cause for run in (*found.jobs.values(), *found.past)) else ()
     runs = [(job_id, found.jobs.get(job_id)) for job_id in result.records.columns["job_id"].tolist()]
     for job_id, job in [*runs, *((run.job_id, run) for run in found.past)]:
         if job is None:
-            empty = ("partition", "nodes", "limit", "features", *resources, "place", *_TIMES, "other", *again)
+            empty = ("partition", "nodes", "limit", "features", *resources, "place", *_TIMES, "other", *again, *causes)
             yield {"job_id": job_id, **dict.fromkeys(empty)}
             continue
         if job.nodes not in known:
@@ -62,6 +65,7 @@ def allocation_rows(result: Result) -> Iterator[dict[str, Any]]:
                 name: None if time is None else time / SECOND
                 for name, time in zip(again, (job.start, job.preempted_at), strict=False)
             },
+            **{name: text or None for name, text in zip(causes, (job.cause, job.ending), strict=False)},
         }
 
 
@@ -89,9 +93,10 @@ def read_allocation_table(path: Path, machine: Machine) -> tuple[dict[int, Alloc
     numbers |= dict.fromkeys(_TIMES, number)
     again = [name for name in _RUNS if name in header]
     numbers |= dict.fromkeys(again, number)
+    causes = [name for name in _CAUSES if name in header]
     jobs: dict[int, Allocation] = {}
     past: list[Allocation] = []
-    for line, row in table_rows(path, numbers, "partition", "nodes", "limit", "features", *resources):
+    for line, row in table_rows(path, numbers, "partition", "nodes", "limit", "features", *resources, *causes):
         if not row["nodes"]:
             continue
         if row["partition"] not in partitions:
@@ -117,6 +122,7 @@ def read_allocation_table(path: Path, machine: Machine) -> tuple[dict[int, Alloc
             JobWait(times[0] or 0, times[1] or 0, times[2] or 0, times[3], row["other"], times[4], times[5]),
             start,
             preempted_at,
+            *(row.get(name) or "" for name in _CAUSES),
         )
         if preempted_at is None:
             jobs[run.job_id] = run

@@ -40,6 +40,8 @@ class Allocation:
     start, preempted_at
         Ticks of the table's clock: start of a run of a job that was preempted, and end of a preempted run; None: as the
         record of the job says.
+    cause, ending
+        Under a mechanism, why it got these nodes and why it left them before its end; empty: not known.
     """
 
     job_id: int
@@ -52,6 +54,8 @@ class Allocation:
     wait: JobWait
     start: int | None = None
     preempted_at: int | None = None
+    cause: str = ""
+    ending: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Allocations:
     jobs
         The last run of each job that started, by id.
     past
-        Runs that an outage ended, in the order of their ends.
+        Runs that an outage or a mechanism ended, or gave other nodes, in the order of their ends.
     outages
         The outages, and the nodes of each.
     """
@@ -146,4 +150,6 @@ def _allocation(
         run.wait,
         run.start if again or preempted else None,
         run.end if preempted else None,
+        run.cause,
+        run.ending,
     )

@@ -6,6 +6,7 @@ import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
@@ -37,8 +38,8 @@ _PASS = "sched/backfill: _attempt_backfill: beginning"
 #: With passes further apart than this, the next one does not show when nodes had completed [s].
 _DENSE = 3.0
 _STAMP = re.compile(r"\[(\S+?)\] (.*)")
-#: Number of attempts of a command, because its time-out is short on a fast clock.
-_TRIES = 5
+#: Pauses between attempts of a command [s, real]: its time-out is short on a fast clock, and the machine may be busy.
+_PAUSES = (0.2, 0.4, 0.8, 1.6)
 #: Seconds of the Slurm's clock before the first submit.
 _LEAD = 30.0
 
@@ -80,7 +81,7 @@ class LabSlurm:
         text = (self._lab.place / "log" / "slurmctld.log").read_text(errors="replace")
         logged, passes = log_times(text), pass_times(text)
         passes = passes if are_dense(passes) else []
-        shown = parse_jobs(self.call(["scontrol", "-o", "show", "job"]))
+        shown = parse_jobs(patiently(self, ["scontrol", "-o", "show", "job"]))
         rows = []
         for number, submit in jobs.items():
             fields, log = shown.get(number, {}), logged.get(number, {})
@@ -191,7 +192,9 @@ def replay_on(
             time.sleep(max(1.0, 30.0 / slurm.speed))
     except BaseException:
         if jobs:
-            slurm.call(["scancel", *map(str, jobs)])
+            # What ended the replay is raised, not that a busy Slurm refuses this.
+            with suppress(InputError):
+                patiently(slurm, ["scancel", *map(str, jobs)])
         raise
     time.sleep(60.0 / slurm.speed)
     rows = slurm.outcomes(jobs)
@@ -282,11 +285,11 @@ def _row(submit: Submit, number: int, times: Mapping[str, float], state: str, by
 
 def patiently(slurm: SomeSlurm, words: Sequence[str]) -> str:
     """Call a command, retrying if it fails as it does on a busy Slurm, and return its output."""
-    for _ in range(_TRIES - 1):
+    for pause in _PAUSES:
         try:
             return slurm.call(words)
         except InputError:
-            time.sleep(0.2)
+            time.sleep(pause)
     return slurm.call(words)
 
 

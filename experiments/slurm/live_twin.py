@@ -1,90 +1,52 @@
 """Live twin of a Slurm: reads its queue at intervals, keeps the simulator's state beside it, and forecasts.
 
-A directory gets ``readings.csv`` (a row for each reading, with its drift), a file of each forecast, and ``scores.csv``:
-how earlier forecasts of the jobs that have started since then did.
+A directory gets ``readings.csv`` (a row for each reading, with its drift), a file of each forecast beside Slurm's own
+plan, and ``scores.csv``: how earlier forecasts and plans of the jobs that have started since then did. Forecasts are
+made by another process, so that readings go on meanwhile.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
-from holdfast.experiments.forecast.forecasts import forecast
-from holdfast.experiments.forecast.history import read_history
-from holdfast.experiments.forecast.machine_state import state_of_queue
+from holdfast.experiments.output.signals import hold_interruptions
+from holdfast.experiments.slurm.forecast_scores import QUANTILES, SCORE_COLUMNS, ForecastScores, StartForecast
 from holdfast.experiments.slurm.live_replay import SomeSlurm, patiently
 from holdfast.experiments.slurm.live_state import Drift, LiveState, Update
+from holdfast.experiments.slurm.queue_forecast import QueueState, TwinOptions, forecast_rows
+from holdfast.experiments.sweeps.background import Background
 from holdfast.experiments.tables import csv_lines, write_csv
 from holdfast.policies.order import ORDERS
-from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.errors import HoldfastError, InputError
 from holdfast.workloads.logs.squeue import parse_queue
-from holdfast.workloads.logs.trace import Trace, TraceJobs
+from holdfast.workloads.logs.trace import Trace
 
-__all__ = ["READING_COLUMNS", "SCORE_COLUMNS", "LiveTwin", "TwinOptions"]
+__all__ = ["FORECAST_COLUMNS", "READING_COLUMNS", "LiveTwin"]
 
-#: Columns of the table of readings, and of that of scores; times in seconds since 1970.
+#: Columns of the table of readings; times in seconds since 1970.
 READING_COLUMNS = (
     *("at", "waiting", "running", "submitted", "started", "ended", "cancelled"),
     *("drift_jobs", "drift_nodes", "drift_order"),
 )
-SCORE_COLUMNS = ("forecast_at", "job_id", "start", "p05", "p50", "p95", "inside_90", "error_s")
-#: Time by which a start may miss its interval [s].
-_SLACK = 60.0
+#: Columns of the file of a forecast: times from the forecast on [s].
+FORECAST_COLUMNS = (
+    *("job_id", "nodes", "walltime", "waited"),
+    *(f"start_{name}" for name in QUANTILES),
+    "slurm_start",
+)
 _QUEUE = "%i|%T|%V|%S|%l|%D|%u|%a|%r|%N|%C|%Q"
-#: Columns of a forecast that are stored.
-_FORECAST_COLUMNS = ("job_id", "nodes", "walltime", "waited", "start_p05", "start_p50", "start_p95")
 
 
-@dataclass(frozen=True)
-class TwinOptions:
-    """How a Slurm is followed.
-
-    Attributes
-    ----------
-    nodes
-        Size of the machine.
-    order, backfilling
-        As in a simulation.
-    every, forecast_every
-        Time between readings, and between forecasts [s].
-    draws, seed, workers
-        As of :func:`holdfast.experiments.forecast.forecasts.forecast`.
-    names
-        Names of the nodes.
-    """
-
-    nodes: int
-    order: str = "fcfs"
-    backfilling: str = "slurm"
-    every: float = 60.0
-    forecast_every: float = 3600.0
-    draws: int = 100
-    seed: int = 0
-    workers: int | None = 1
-    names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Guess:
-    """Quantiles of the start of a job [s since 1970], at the time of the forecast."""
+class _Pending(NamedTuple):
+    """A forecast that is being made, and its time [s since 1970]."""
 
     at: float
-    job_id: int
-    p05: float
-    p50: float
-    p95: float
-
-    def score(self, start: float) -> dict[str, Any]:
-        """The guess beside the start of the job [s since 1970]."""
-        row = {name: round(getattr(self, name)) for name in ("p05", "p50", "p95")}
-        # A forecast is made up to a minute after the state that it is of.
-        inside = self.p05 - _SLACK <= start <= self.p95 + _SLACK
-        known = {"forecast_at": round(self.at), "job_id": self.job_id, "start": round(start)}
-        return {**known, **row, "inside_90": inside, "error_s": round(abs(start - self.p50))}
+    rows: Future[list[dict[str, Any]]]
 
 
 class LiveTwin:
@@ -102,34 +64,46 @@ class LiveTwin:
         Directory for the tables.
     log
         Called with lines for the user.
+    background
+        Makes the forecasts.
     """
 
     def __init__(
-        self, slurm: SomeSlurm, past: Trace, options: TwinOptions, folder: Path, log: Callable[[str], None]
+        self,
+        slurm: SomeSlurm,
+        past: Trace,
+        options: TwinOptions,
+        folder: Path,
+        log: Callable[[str], None],
+        background: Background,
     ) -> None:
         self._slurm, self._past, self._options, self._folder, self._log = slurm, past, options, folder, log
+        self._background = background
         self._order = ORDERS[options.order]
         self.state = LiveState(options.nodes)
+        self.scores = ForecastScores()
         self._next_forecast = 0.0
-        self._guesses: dict[int, list[_Guess]] = {}
-        # Of the forecasts that have come to their starts: a day of a large machine has a million.
-        self._errors: list[int] = []
-        self._inside = 0
+        self._pending: _Pending | None = None
         self._known = False
 
     def run(self, seconds: float | None) -> None:
         """Follow for a time [s]; None: until it is interrupted. A reading that fails is reported, and tried again."""
         end = None if seconds is None else self._slurm.now() + seconds
-        while True:
-            began = self._slurm.now()
-            try:
-                self.read()
-            except InputError as error:
-                self._log(f"{error}; reads again in {self._options.every:g} s")
-            if end is not None and self._slurm.now() >= end:
-                return
-            pause = began + self._options.every - self._slurm.now()
-            time.sleep(max(0.0, pause) / self._slurm.speed)
+        try:
+            while True:
+                began = self._slurm.now()
+                try:
+                    self.read()
+                except InputError as error:
+                    self._log(f"{error}; reads again in {self._options.every:g} s")
+                if end is not None and self._slurm.now() >= end:
+                    break
+                pause = began + self._options.every - self._slurm.now()
+                time.sleep(max(0.0, pause) / self._slurm.speed)
+            self._finish_forecast(wait=True)
+        finally:
+            if self._pending is not None:
+                self._background.stop(self._pending.rows)
 
     def read(self) -> Drift:
         """Read the queue and the nodes once, and forecast if that is due.
@@ -146,9 +120,11 @@ class LiveTwin:
         drift = self.state.drift(at, self._nodes(), self._order)
         self._note(at, update, drift)
         self._score(update)
-        if at >= self._next_forecast:
+        self._finish_forecast()
+        if at >= self._next_forecast and self._pending is None:
             self._next_forecast = at + self._options.forecast_every
-            self._forecast(at)
+            self._begin_forecast(at)
+            self._finish_forecast()
         return drift
 
     def _nodes(self) -> dict[str, str]:
@@ -171,50 +147,49 @@ class LiveTwin:
         """Compare the forecasts of jobs that have started with their starts."""
         found: list[dict[str, Any]] = []
         for job_id in update.started:
-            start = self.state.running[job_id].start
-            if start is not None:
-                found += [guess.score(start) for guess in self._guesses.pop(job_id, ())]
+            found += self.scores.leave(job_id, self.state.running[job_id].start)
         for job_id in update.cancelled:
-            self._guesses.pop(job_id, None)
-        if found:
-            self._errors += [score["error_s"] for score in found]
-            self._inside += sum(score["inside_90"] for score in found)
-            _append(self._folder / "scores.csv", found, SCORE_COLUMNS)
+            self.scores.leave(job_id, None)
+        self._store(found)
 
-    def _forecast(self, at: float) -> None:
-        """Forecast the starts of all waiting jobs."""
-        options, state = self._options, self.state
+    def _store(self, scores: Sequence[Mapping[str, Any]]) -> None:
+        if scores:
+            _append(self._folder / "scores.csv", scores, SCORE_COLUMNS)
+
+    def _begin_forecast(self, at: float) -> None:
+        """Begin to forecast the starts of all waiting jobs."""
+        state = self.state
         if not state.waiting:
-            self._log(f"{_clock(at)}: {len(state.running):,} jobs run, none waits{self.score()}")
+            self._log(f"{_clock(at)}: {len(state.running):,} jobs run, none waits{self.scores.summary()}")
             return
-        jobs = [*self._past.jobs, *state.ended]
-        now = state_of_queue(state.rows(), at, options.nodes, past=jobs, names=options.names)
-        if not now.waiting:
-            return
-        found = forecast(
-            now,
-            _history(self._past, jobs, at),
-            draws=options.draws,
-            seed=options.seed,
-            workers=options.workers,
-            arrivals="weeks" if jobs else "none",
-            order=options.order,
-            backfilling=options.backfilling,
-        )
-        rows = found.rows()
-        write_csv(self._folder / f"forecast-{round(at)}.csv", rows, _FORECAST_COLUMNS)
-        for row in rows:
-            times = (at + row[f"start_{name}"] for name in ("p05", "p50", "p95"))
-            self._guesses.setdefault(row["job_id"], []).append(_Guess(at, row["job_id"], *times))
-        self._log(f"{_clock(at)}: {len(state.running):,} jobs run, {len(rows):,} wait and are forecast{self.score()}")
+        queue = QueueState(at, tuple(state.rows()), self._past, tuple(state.ended), self._options)
+        self.scores.expect()
+        self._pending = _Pending(at, self._background.submit(forecast_rows, queue))
 
-    def score(self) -> str:
-        """How earlier forecasts did, for a line; empty: none has come to its start."""
-        if not self._errors:
-            return ""
-        number = len(self._errors)
-        held = f"{100 * self._inside / number:.0f} % in their 90 % interval, median error {median(self._errors):,.0f} s"
-        return f"; of {number:,} earlier forecasts {held}"
+    def _finish_forecast(self, *, wait: bool = False) -> None:
+        """Store the forecast that is being made, if it is complete."""
+        if self._pending is None or not (wait or self._pending.rows.done()):
+            return
+        at, future = self._pending
+        try:
+            rows = future.result()
+        except (HoldfastError, BrokenProcessPool) as error:
+            self._log(f"{_clock(at)}: no forecast: {error}")
+            rows = []
+        self._pending = None
+        if not rows:
+            return
+        write_csv(self._folder / f"forecast-{round(at)}.csv", rows, FORECAST_COLUMNS)
+        self._store(self.scores.add(_start_forecast(at, row) for row in rows))
+        running = len(self.state.running)
+        self._log(f"{_clock(at)}: {running:,} jobs run, {len(rows):,} wait and are forecast{self.scores.summary()}")
+
+
+def _start_forecast(at: float, row: Mapping[str, Any]) -> StartForecast:
+    """A row of a forecast with times since 1970."""
+    planned = row["slurm_start"]
+    starts = {name: at + row[f"start_{name}"] for name in QUANTILES}
+    return StartForecast(at, row["job_id"], starts, None if planned is None else at + planned)
 
 
 def _append(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
@@ -222,16 +197,9 @@ def _append(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str
     if not path.exists():
         write_csv(path, rows, columns)
         return
-    with path.open("a") as file:
-        file.writelines(csv_lines(rows, columns))
-
-
-def _history(past: Trace, jobs: Sequence[Any], at: float) -> Any:
-    """Runs that had ended; None: there is none, and walltimes are taken."""
-    try:
-        return read_history(replace(past, jobs=TraceJobs(jobs), withdrawn=()), at)
-    except InputError:
-        return None
+    # An interruption must not cut a line.
+    with hold_interruptions(), path.open("a") as file:
+        file.write("".join(csv_lines(rows, columns)))
 
 
 def _clock(at: float) -> str:

@@ -10,11 +10,12 @@ from holdfast.experiments.slurm.agreement import compare_decisions, compare_star
 from holdfast.experiments.slurm.decision_pace import measure_pace
 from holdfast.experiments.slurm.machine_decisions import machine_decisions
 from holdfast.experiments.slurm.machine_starts import PlacedStart, simulate_machine_starts
-from holdfast.experiments.slurm.placed_replay import PlacedReplay
+from holdfast.experiments.slurm.pass_times import measure_delays
+from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.workloads.machines.machine import Machine
 
-__all__ = ["machine_agreement", "placed_summary"]
+__all__ = ["machine_agreement", "paced_note", "placed_summary"]
 
 
 def machine_agreement(
@@ -43,7 +44,9 @@ def machine_agreement(
     Returns
     -------
     row, differences, starts
-        As of that function, for one rule; ``same_nodes`` counts jobs on equal nodes.
+        As of that function, for one rule; ``same_nodes`` counts jobs on equal nodes. Where the replay does not have the
+        times of nodes to complete, starts are simulated with the times of its passes, and ``paced_start`` counts equal
+        starts with the same times after each event instead; otherwise it is None.
 
     Raises
     ------
@@ -51,7 +54,10 @@ def machine_agreement(
         If a job does not fit the machine, or ran on nodes that the machine does not have.
     """
     found = list(machine_decisions(machine, replay, rule, lag, completing))
-    placed = simulate_machine_starts(machine, replay, rule, measure_pace(replay))
+    pace = measure_pace(replay)
+    paced = simulate_machine_starts(machine, replay, rule, pace)
+    known = any(job.completing for job in replay.jobs)
+    placed = paced if known else simulate_machine_starts(machine, replay, rule, pace, measure_delays(replay, pace))
     starts = {job: each.start for job, each in placed.items()}
     counts, wrong = compare_decisions(found)
     names = {"replay": replay.name, "rule": name}
@@ -59,6 +65,7 @@ def machine_agreement(
         **names,
         **compare_starts(replay.jobs, starts, tolerance),
         "same_nodes": sum(sorted(placed[job.job_id].nodes) == sorted(job.nodes) for job in replay.jobs),
+        "paced_start": None if known else sum(_same_start(job, paced, tolerance) for job in replay.jobs),
         **counts,
         "divergence": _first_difference(replay, placed, tolerance),
     }
@@ -75,12 +82,22 @@ def placed_summary(replay: PlacedReplay, machine: Machine) -> str:
     )
 
 
+def paced_note(row: Mapping[str, Any]) -> str:
+    """How many starts of a row agree with the times of passes, and without them."""
+    starts = f"{row['same_start']:,} starts are equal by the times of Slurm's passes"
+    return f"{starts}, {row['paced_start']:,} with the same times after each event"
+
+
+def _same_start(job: PlacedJob, placed: Mapping[int, PlacedStart], tolerance: float) -> bool:
+    return abs(placed[job.job_id].start - job.start) <= tolerance
+
+
 def _first_difference(replay: PlacedReplay, placed: Mapping[int, PlacedStart], tolerance: float) -> str:
     """The first start that differs, in time or nodes."""
     for job in sorted(replay.jobs, key=lambda job: min(job.start, placed[job.job_id].start)):
         start, nodes = placed[job.job_id]
         at = f"job {job.job_id:,}, which Slurm starts at {job.start - replay.jobs[0].submit:,.0f} s"
-        if abs(start - job.start) > tolerance:
+        if not _same_start(job, placed, tolerance):
             return f"starts are equal until {at} and the rule at {start - replay.jobs[0].submit:,.0f} s"
         if sorted(nodes) != sorted(job.nodes):
             return f"nodes are equal until {at} on {','.join(job.nodes)} and the rule on {','.join(nodes)}"

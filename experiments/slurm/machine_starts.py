@@ -1,16 +1,19 @@
 """Starts of a replay's jobs on a machine whose nodes have resources, under Slurm's rule and with its clock and pace.
 
 As :mod:`holdfast.experiments.slurm.start_simulation` for pools of equal nodes: of what Slurm did, only submits,
-runtimes and the times of nodes to complete are known.
+runtimes, the times of nodes to complete and, if they are given, the times of passes are known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from heapq import heappop, heappush
+from types import MappingProxyType
 from typing import NamedTuple
 
 from holdfast.experiments.slurm.decision_pace import Pace
 from holdfast.experiments.slurm.decision_points import LONGEST_STOP
+from holdfast.experiments.slurm.pass_times import PassDelays
 from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
 from holdfast.experiments.slurm.slurm_machine import SlurmMachine
 from holdfast.policies.slurm_backfill import SlurmBackfill
@@ -19,8 +22,12 @@ from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["PlacedStart", "simulate_machine_starts"]
 
-#: Events in their order within an instant: nodes are free, a job arrives, nodes could have completed.
+#: Events in their order within an instant: nodes are free, a job arrives, a pass is made for another reason.
 _RELEASE, _ARRIVE, _LOOK = range(3)
+#: Time from starts of the main scheduler to the next pass of the backfill thread (``bf_interval=1``), and from starts
+#: of that thread to its next plan [s]. Nodes of a job that ends in between are free again by then.
+_BACKFILL_LATER = 1.0
+_NEXT_PLAN = 2.0
 
 
 class PlacedStart(NamedTuple):
@@ -35,6 +42,7 @@ def simulate_machine_starts(
     replay: PlacedReplay,
     rule: SlurmBackfill,
     pace: Pace = Pace(),  # noqa: B008 # immutable
+    delays: Mapping[int, PassDelays] = MappingProxyType({}),
 ) -> dict[int, PlacedStart]:
     """Simulate the starts of the jobs.
 
@@ -48,6 +56,8 @@ def simulate_machine_starts(
         The rule.
     pace
         Times from events to decisions, where a job has none of its own; no pass is made while nodes complete.
+    delays
+        Times of passes around the events of jobs, by job id; then passes are made while nodes complete.
 
     Returns
     -------
@@ -59,14 +69,22 @@ def simulate_machine_starts(
     InputError
         If a job does not fit the machine.
     """
-    return _Simulation(SlurmMachine(machine, replay.jobs, replay.origin), replay, rule, pace).run()
+    return _Simulation(SlurmMachine(machine, replay.jobs, replay.origin), replay, rule, pace, delays).run()
 
 
 class _Simulation:
     """One simulation: the jobs that wait, those that hold nodes, and the events to come."""
 
-    def __init__(self, machine: SlurmMachine, replay: PlacedReplay, rule: SlurmBackfill, pace: Pace) -> None:
-        self._machine, self._rule, self._pace = machine, rule, pace
+    def __init__(
+        self,
+        machine: SlurmMachine,
+        replay: PlacedReplay,
+        rule: SlurmBackfill,
+        pace: Pace,
+        delays: Mapping[int, PassDelays],
+    ) -> None:
+        self._machine, self._rule, self._delays = machine, rule, delays
+        self._pace = PassDelays(pace.submit, pace.release)
         self._jobs = {job.job_id: job for job in replay.jobs}
         self._rank = {job.job_id: rank for rank, job in enumerate(replay.jobs)}
         self._events: list[tuple[float, int, int]] = []
@@ -75,7 +93,7 @@ class _Simulation:
         self._ends: dict[int, float] = {}
         self._starts: dict[int, PlacedStart] = {}
         for job in replay.jobs:
-            self._push(job.submit + pace.submit, _ARRIVE, job)
+            self._push(job.submit + self._delay(job).submit, _ARRIVE, job.job_id)
 
     def run(self) -> dict[int, PlacedStart]:
         """Run until all jobs have ended."""
@@ -88,38 +106,57 @@ class _Simulation:
                     self._waiting.add(number)
                 elif kind == _RELEASE:
                     del self._running[number]
-            if self._waiting and not any(self._stops(number, now) for number in self._running):
-                self._decide(now)
+            completing = {number for number in self._running if self._ends[number] <= now}
+            if self._waiting and not any(self._stops(number, now) for number in completing):
+                self._decide(now, completing)
         return self._starts
 
-    def _push(self, at: float, kind: int, job: PlacedJob) -> None:
+    def _push(self, at: float, kind: int, number: int = 0) -> None:
         # Equal times compare equal: sums of seconds differ in their last bits.
-        heappush(self._events, (round(at, 6), kind, job.job_id))
+        heappush(self._events, (round(at, 6), kind, number))
+
+    def _delay(self, job: PlacedJob) -> PassDelays:
+        return self._delays.get(job.job_id, self._pace)
 
     def _stops(self, number: int, now: float) -> bool:
         """Whether nodes of a job that has ended complete, and stop all passes."""
-        end = self._ends[number]
-        return end <= now < round(end + min(LONGEST_STOP, self._completing(self._jobs[number])), 6)
+        stop = 0.0 if self._delays else min(LONGEST_STOP, self._completing(self._jobs[number]))
+        return now < round(self._ends[number] + stop, 6)
 
     def _completing(self, job: PlacedJob) -> float:
-        return job.completing or self._pace.release
+        return job.completing or self._delay(job).release
 
-    def _decide(self, now: float) -> None:
-        """Make a pass of the main scheduler and of the backfill thread."""
-        running = list(self._running.values())
+    def _decide(self, now: float, completing: set[int]) -> None:
+        """Make a pass of the main scheduler, and one of the backfill thread unless that has to come later."""
+        # Beyond the longest stop, and without delays of passes, nodes that complete are as those in use.
+        ended = completing if self._delays else set[int]()
+        running = [run for number, run in self._running.items() if number not in ended]
         state = self._machine.state(running)
         if state is None:
             return
         waiting = self._machine.queue(
             self._jobs[number] for number in sorted(self._waiting, key=self._rank.__getitem__)
         )
-        for request, run in self._machine.begin_pass(self._rule, now, state, running).starts_now(waiting):
-            job = self._jobs[request.job]
-            self._waiting.remove(job.job_id)
-            self._running[job.job_id] = run
-            self._starts[job.job_id] = PlacedStart(now, tuple(self._machine.names[node] for node in run.nodes))
-            end = round(now + job.end - job.start, 6)
-            self._ends[job.job_id] = end
-            self._push(end + self._completing(job), _RELEASE, job)
-            if self._completing(job) > LONGEST_STOP:
-                self._push(end + LONGEST_STOP, _LOOK, job)
+        moment = self._machine.begin_pass(self._rule, now, state, running, [self._running[number] for number in ended])
+        left = moment.start_in_order(waiting)
+        if moment.starts:
+            self._push(now + _BACKFILL_LATER, _LOOK)
+        else:
+            moment.backfill(left)
+        if moment.starts:
+            self._push(now + _NEXT_PLAN, _LOOK)
+        for request, run in moment.starts:
+            self._start(self._jobs[request.job], now, run)
+
+    def _start(self, job: PlacedJob, now: float, run: PlannedRun) -> None:
+        self._waiting.remove(job.job_id)
+        self._running[job.job_id] = run
+        self._starts[job.job_id] = PlacedStart(now, tuple(self._machine.names[node] for node in run.nodes))
+        end = round(now + job.end - job.start, 6)
+        self._ends[job.job_id] = end
+        self._push(end + self._completing(job), _RELEASE, job.job_id)
+        if self._completing(job) > LONGEST_STOP:
+            self._push(end + LONGEST_STOP, _LOOK)
+        early = self._delay(job).completing
+        if early is not None:
+            self._push(end + early, _LOOK)

@@ -23,7 +23,10 @@ from holdfast.workloads.ground.numbers import decimal
 from holdfast.workloads.logs.sacct_values import parse_clock
 from holdfast.workloads.machines.slurm_conf import SiteConfiguration, is_set, read_configuration
 
-__all__ = ["SiteOptions", "read_seconds", "site_options"]
+__all__ = ["UNKNOWN_SHARES", "SiteOptions", "read_seconds", "site_options"]
+
+#: What :attr:`SiteOptions.left_out` calls the shares of accounts.
+UNKNOWN_SHARES = "shares of accounts"
 
 _DAY = 86_400.0
 #: Seconds of a time that is INFINITE: Slurm multiplies 2^32 - 1 minutes in 32 bits.
@@ -284,7 +287,7 @@ def _factors(path: str | Path, site: SiteConfiguration, weights: Mapping[str, fl
     if weights["fair share"]:
         half_life = read_seconds(path, "PriorityDecayHalfLife", site.value("prioritydecayhalflife", "7-0"))
         words.append(f"half_life={half_life or _NO_DECAY:g}")
-        found.left_out.append(("shares of accounts", "are in Slurm's database; shares=ACCOUNT:SHARES+... gives them"))
+        found.left_out.append((UNKNOWN_SHARES, "are in Slurm's database; shares=ACCOUNT:SHARES+... gives them"))
     if weights["job size"] and site.value("priorityfavorsmall").lower() in ("yes", "1", "true"):
         words.append("small=1")
     if weights["QOS"]:

@@ -5,11 +5,12 @@ Sources: sprio(1), sshare(1), squeue(1) of Slurm 22.05.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast.experiments.slurm.site_options import read_seconds
+from holdfast.experiments.slurm.site_options import UNKNOWN_SHARES, SiteOptions, read_seconds
 from holdfast.experiments.slurm.site_snapshot import Snapshot
 from holdfast.policies.orders.slurm_priority import (
     Association,
@@ -27,7 +28,7 @@ from holdfast.workloads.ground.files import read_text
 from holdfast.workloads.ground.numbers import decimal, integer
 from holdfast.workloads.machines.slurm_conf import SiteConfiguration, read_configuration
 
-__all__ = ["PRIORITY_COLUMNS", "priority_rows"]
+__all__ = ["PRIORITY_COLUMNS", "priority_rows", "with_account_shares"]
 
 #: Columns of the table of priorities, with their headings.
 PRIORITY_COLUMNS = (
@@ -193,11 +194,51 @@ def _shares_of_largest(values: Mapping[str, float]) -> dict[str, float]:
     return {name: value / largest if largest else 0.0 for name, value in values.items()}
 
 
+def with_account_shares(found: SiteOptions, sshare: str) -> SiteOptions:
+    """Options of a site with the shares of its accounts, which the configuration lacks.
+
+    Parameters
+    ----------
+    found
+        Options of the configuration; they stay as they are unless fair share has a weight in their order.
+    sshare
+        Output of ``sshare -a -l -P``. Accounts below other accounts, or without shares of their own, change nothing:
+        the order knows one level of accounts.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    order = found.options.get("order", "")
+    if not order.startswith("multifactor") or " fairshare=" not in order:
+        return found
+    associations = list(_associations(sshare))
+    # Users of the root account rank beside the other accounts.
+    shares = {_owner(one)[0]: one.shares for one in associations if one.parent == "root"}
+    nested = any(not one.is_user for one in associations if one.parent not in ("", "root"))
+    if nested or not shares or None in shares.values():
+        return found
+    text = "+".join(f"{name}:{share:g}" for name, share in sorted(shares.items()))
+    options = {**found.options, "order": f"{order} shares={text}"}
+    return replace(found, options=options, left_out=[item for item in found.left_out if item[0] != UNKNOWN_SHARES])
+
+
 def _fair_shares(snapshot: Snapshot) -> dict[tuple[str, str], float]:
     """Fair-share factor by account and user, from the usages and shares that sshare prints."""
-    path = snapshot.need("sshare.txt")
-    associations: list[Association] = []
-    owners: dict[str, tuple[str, str]] = {}
+    associations = list(_associations(snapshot.need("sshare.txt")))
+    factors = fair_tree(associations)
+    return {_owner(one): factors[one.name] for one in associations if one.is_user}
+
+
+def _owner(association: Association) -> tuple[str, str]:
+    """Account and user; the user of an account is empty."""
+    account, _, user = association.name.partition("/")
+    return account, user
+
+
+def _associations(path: str) -> Iterator[Association]:
+    """Accounts, and their users as ``ACCOUNT/USER``, that sshare prints."""
     above: list[tuple[int, str]] = []
     for number, row in enumerate(_rows(path, ("Account", "User", "RawShares", "RawUsage")), 2):
         account, user = row["Account"].strip(), row["User"].strip()
@@ -214,9 +255,7 @@ def _fair_shares(snapshot: Snapshot) -> dict[tuple[str, str], float]:
             usage = decimal(row["RawUsage"].strip() or "0")
         except ValueError:
             raise TraceError(path, number, "RawShares and RawUsage must be numbers") from None
-        associations.append(Association(name, parent, bool(user), share, usage))
-        owners[name] = account, user
-    return {owners[name]: factor for name, factor in fair_tree(associations).items()}
+        yield Association(name, parent, bool(user), share, usage)
 
 
 def _sprio_columns(snapshot: Snapshot) -> dict[int, dict[str, int]]:

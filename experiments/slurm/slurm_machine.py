@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from holdfast.experiments.slurm.placed_replay import PlacedJob
 from holdfast.policies.slurm_backfill import SlurmBackfill
-from holdfast.simulator.resources.loop_call import natural_places
+from holdfast.simulator.resources.node_order import natural_places
 from holdfast.simulator.resources.slurm_choice import room_on, share_job
 from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
 from holdfast.simulator.resources.slurm_plan import Request, SlurmPass
@@ -92,9 +92,19 @@ class SlurmMachine:
         ]
         return sorted(requests, key=lambda request: -self._tiers[request.need.partition])
 
-    def begin_pass(self, rule: SlurmBackfill, now: float, state: NodeState, running: Sequence[PlannedRun]) -> SlurmPass:
-        """A scheduling pass at a time, in a state of the nodes."""
-        return SlurmPass(rule, self.clock(now), state, running, lambda need: self._eligible[id(need)], self._partitions)
+    def begin_pass(
+        self,
+        rule: SlurmBackfill,
+        now: float,
+        state: NodeState,
+        running: Sequence[PlannedRun],
+        completing: Iterable[PlannedRun] = (),
+    ) -> SlurmPass:
+        """A scheduling pass at a time, in a state of the nodes, of which those of some runs complete."""
+        return SlurmPass(
+            *(rule, self.clock(now), state, running, lambda need: self._eligible[id(need)], self._partitions),
+            completing=node_set(sorted({node for run in completing for node in run.nodes})),
+        )
 
     def _share(self, job: int, need: Need, nodes: Sequence[int]) -> tuple[Sequence[int], ...]:
         rooms = {node: room_on(need, self._capacities[node], self._capacities[node]) for node in nodes}

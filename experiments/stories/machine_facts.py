@@ -11,7 +11,7 @@ __all__ = ["MachineFacts", "PreemptedRun"]
 
 @dataclass(frozen=True)
 class PreemptedRun:
-    """A run that an outage ended.
+    """A run that an outage or a mechanism ended, or the time that it had on the same nodes.
 
     Attributes
     ----------
@@ -20,13 +20,17 @@ class PreemptedRun:
     nodes
         Names of its nodes.
     by
-        Name of the outage.
+        Name of the outage; empty: none ended it.
+    cause, ending
+        Under a mechanism, why it got these nodes, and why it left them.
     """
 
     start: float
     end: float
     nodes: str
     by: str
+    cause: str = ""
+    ending: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,10 @@ class MachineFacts:
     cancelled
         Whether its user cancelled it, at its end.
     preempted, last_start
-        Its runs that outages ended, and the start of the last one, which ``partition``, ``nodes`` and ``at_start``
-        describe; None: ``start``.
+        Its runs before the last one, and the start of that, which ``partition``, ``nodes`` and ``at_start`` describe;
+        None: ``start``.
+    cause
+        Why it got its last nodes, under a mechanism; empty: not known.
     """
 
     job_id: int
@@ -92,3 +98,4 @@ class MachineFacts:
     cancelled: bool
     preempted: tuple[PreemptedRun, ...] = ()
     last_start: float | None = None
+    cause: str = ""

@@ -44,6 +44,8 @@ class MachineStory:
         facts = asdict(self.facts)
         if not self.facts.preempted:
             del facts["preempted"], facts["last_start"]
+        if not self.facts.cause:
+            del facts["cause"]
         return facts
 
     def __str__(self) -> str:
@@ -66,22 +68,17 @@ class MachineStory:
         head = f"Job {job_id_text(facts.job_id)} ({self._size()} in partition {facts.partition}, tier {facts.tier})"
         waited = f"waited {_time(wait)}" if wait else "started at once"
         last = facts.start if facts.last_start is None else facts.last_start
-        again = f"; outages ended {len(facts.preempted):,} of its runs" if facts.preempted else ""
+        ended = sum(bool(run.by) for run in facts.preempted)
+        again = f"; outages ended {ended:,} of its runs" if ended else ""
+        if len(facts.preempted) > ended:
+            again += f"; it left or changed its nodes {len(facts.preempted) - ended:,} times"
         ran = "its last run took" if facts.preempted else "it ran for"
         blocks = [
             wrap(f"{head} {waited}{again}; {ran} {_time(facts.end - last)}. {self.clock.about}"),
             [f"{at(facts.submit)}  It was submitted."]
             + ([f"{at(facts.queued)}  It became eligible."] if facts.queued > facts.submit else [])
-            + [
-                line
-                for run in facts.preempted
-                for text in (
-                    f"{at(run.start)}  It started on {run.nodes}.",
-                    f"{at(run.end)}  It was preempted by {run.by} and lost its work.",
-                )
-                for line in wrap(text, "", "  ")
-            ]
-            + wrap(f"{at(last)}  It started on {facts.nodes}.", "", "  ")
+            + [line for run in facts.preempted for text in self._past(run) for line in wrap(text, "", "  ")]
+            + wrap(f"{at(last)}  It started on {facts.nodes}{_because(facts.cause)}.", "", "  ")
             + [f"{at(facts.end)}  {'Its user cancelled it.' if facts.cancelled else 'It ended.'}"],
         ]
         if self._waits():
@@ -92,6 +89,13 @@ class MachineStory:
             blocks.append([line for text in self._remarks(most) for line in wrap(text, "", "  ")])
         blocks.append(wrap(self._choice(), "", "  "))
         return "\n\n".join("\n".join(block) for block in blocks if block)
+
+    def _past(self, run: PreemptedRun) -> tuple[str, str]:
+        """Start and end of a run before the last one."""
+        started = f"{self._at(run.start)}  It started on {run.nodes}{_because(run.cause)}."
+        if run.by:
+            return started, f"{self._at(run.end)}  It was preempted by {run.by} and lost its work."
+        return started, f"{self._at(run.end)}  It left these nodes: {run.ending}."
 
     def _waits(self) -> list[tuple[str, str]]:
         facts = self.facts
@@ -252,11 +256,14 @@ class MachineStories:
                     (run.start or 0) / SECOND,
                     (run.preempted_at or 0) / SECOND,
                     fold(machine.names[node] for node in run.nodes),
-                    self._allocations.cause(run),
+                    "" if run.ending else self._allocations.cause(run),
+                    run.cause,
+                    run.ending,
                 )
                 for run in past
             ),
             last_start=last / SECOND if past else None,
+            cause=job.cause,
         )
 
     def _passing(self, job: Allocation, queued: int, start: int) -> list[int]:
@@ -269,6 +276,11 @@ class MachineStories:
             if record.start is not None and record.queued > queued and record.start < start and mine & set(other.nodes):
                 found.append(number)
         return sorted(found, key=lambda number: self._allocations.jobs[number].place)
+
+
+def _because(cause: str) -> str:
+    """A cause in parentheses."""
+    return f" ({cause})" if cause else ""
 
 
 def _seconds(ticks: int | None) -> float | None:

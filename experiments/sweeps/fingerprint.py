@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
+
+from holdfast.workloads.ground.release import VERSION
 
 __all__ = [
     "MODEL",
     "back_test_fingerprint",
+    "commit",
     "deciding",
     "experiment_fingerprint",
     "model_fingerprint",
+    "release_line",
+    "source_fingerprint",
     "year_fingerprint",
 ]
 
 _ROOT = Path(__file__).parents[2]
+#: What a wheel has in place of a repository; written by ``.ci/build_hook.py``.
+_STORED_COMMIT = _ROOT / "commit.txt"
 #: Sources that determine a simulation's result, including distributions and planning for stochastic jobs.
 MODEL = (
     "workloads/**/*.py",
@@ -29,6 +37,7 @@ MODEL = (
     "experiments/sweeps/simulations.py",
     "experiments/sweeps/delays.py",
 )
+_PACKAGES = ("workloads", "policies", "simulator", "experiments")
 _EXPERIMENTS = (*MODEL, "experiments/**/*.py")
 _YEARS = (*MODEL, "experiments/study/year_runs.py")
 #: Of the forecasts, what no back-test depends on: its rows are what corrections and advice are made from.
@@ -91,11 +100,41 @@ def back_test_fingerprint() -> str:
     return _digest(_BACK_TESTS, _AFTER_BACK_TESTS)
 
 
-def _digest(patterns: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
+@cache
+def source_fingerprint() -> str:
+    """Digest of all sources, those of commands and figures included; the same in a checkout and in its wheel."""
+    return _digest(("*.py", *(f"{name}/**/*.py" for name in _PACKAGES)), outside=())
+
+
+@cache
+def commit() -> str:
+    """The commit of the sources: 40 hexadecimal digits, and ``-modified`` if files differ from it.
+
+    A wheel has it stored. In a checkout git is asked; ``unknown`` if neither has an answer.
+    """
+    if _STORED_COMMIT.is_file():
+        return _STORED_COMMIT.read_text(encoding="ascii").strip()
+    checkout = _ROOT.parent
+    if not (checkout / ".git").exists():  # git would answer for a repository further up
+        return "unknown"
+    words = ["git", "-C", str(checkout), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=-modified"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+def release_line() -> str:
+    """Version, commit and digest of the sources, as ``--version`` prints them and a crash file has them."""
+    return f"{VERSION} (commit {commit()}, sources {source_fingerprint()})"
+
+
+def _digest(patterns: tuple[str, ...], without: tuple[str, ...] = (), *, outside: tuple[str, ...] = _OUTSIDE) -> str:
     found = {path.relative_to(_ROOT).as_posix(): path for pattern in patterns for path in _ROOT.glob(pattern)}
     digest = hashlib.sha256()
     for name in sorted(found):
-        if not name.startswith(_OUTSIDE) and name not in without:
+        if not name.startswith(outside) and name not in without:
             digest.update(f"{name}\0".encode())
             source = deciding(found[name].read_text(encoding="utf-8"))
             digest.update(hashlib.sha256(source.encode()).digest())

@@ -18,7 +18,7 @@ from holdfast.experiments.sweeps.fingerprint import model_fingerprint
 from holdfast.experiments.sweeps.plugins import Sources, find_sources
 from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.options import Options
-from holdfast.simulator.partitioned_simulation import check_partitions
+from holdfast.simulator.partitioned_simulation import are_pools, check_partitions
 from holdfast.workloads.ground.errors import InputError, TraceError
 from holdfast.workloads.ground.files import file_sha256
 from holdfast.workloads.hybrid.assignment import Assignment
@@ -294,7 +294,9 @@ def _machine(sweep: Sweep, trace: TraceFile) -> Path | None:
             raise InputError(f"{name} must be left out with a machine, whose file describes the nodes")
     path = Path(trace.directory, trace.machine).resolve()
     if _has_mechanisms(sweep):
-        check_partitions(read_machine(path))
+        machine = read_machine(path)
+        if are_pools(machine):
+            check_partitions(machine)
     return path
 
 

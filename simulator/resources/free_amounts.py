@@ -5,25 +5,32 @@ Loops over whole numbers, which run compiled or as plain Python.
 
 from __future__ import annotations
 
+from typing import Any
+
+from holdfast.simulator.resources.loop_arguments import Plan, Runs
+
 __all__ = ["add_amounts", "change_free"]
 
 
-def add_amounts(first, count, sign, at, resources, nodes, amounts, into):  # type: ignore[no-untyped-def] # compiled
+def add_amounts(
+    first: Any, count: Any, sign: Any, at: Any, resources: Any, nodes: Any, amounts: Any, into: Any
+) -> None:
     """Add ``sign`` times the amounts of ``count`` entries to the row of all nodes that begins at ``at``."""
     for entry in range(first, first + count):
         for kind in range(resources):
             into[at + nodes[entry] * resources + kind] += sign * amounts[entry * resources + kind]
 
 
-def change_free(  # type: ignore[no-untyped-def] # compiled
-    first, count, sign, limit, heads, tolerance, width, resources, nodes, amounts, frees, head_time,
-):  # fmt: skip
+def change_free(
+    first: Any, count: Any, sign: Any, limit: Any, heads: Any, tolerance: Any, width: Any, resources: Any, runs: Runs,
+    plan: Plan,
+) -> None:  # fmt: skip
     """Add ``sign`` times the amounts of a run to what is free now, and at each reservation's begin until its limit."""
-    add_amounts(first, count, sign, 0 * first, resources, nodes, amounts, frees)  # type: ignore[no-untyped-call]
+    add_amounts(first, count, sign, 0 * first, resources, runs.node, runs.amount, plan.frees)
     for head in range(heads):
-        if limit > head_time[head] + tolerance:
+        if limit > plan.time[head] + tolerance:
             at = (head + 1) * width
-            add_amounts(first, count, sign, at, resources, nodes, amounts, frees)  # type: ignore[no-untyped-call]
+            add_amounts(first, count, sign, at, resources, runs.node, runs.amount, plan.frees)
 
 
 #: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).

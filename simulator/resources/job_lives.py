@@ -5,16 +5,18 @@ Loops over whole numbers, which run compiled or as plain Python. Lists of jobs b
 
 from __future__ import annotations
 
+from typing import Any
+
+from holdfast.simulator.resources.loop_arguments import Lives, WaitingRing
 from holdfast.simulator.resources.loop_state import COMING, LEAVING
 from holdfast.simulator.resources.wait_causes import end_wait
 
 __all__ = ["cancel_job", "submit_followers"]
 
 
-def submit_followers(  # type: ignore[no-untyped-def] # compiled
-    job, over, followers, next_follower, thinks, submits, begins, patiences, arrivals, cancels, coming, leaving, state,
-):  # fmt: skip
+def submit_followers(job: Any, over: Any, lives: Lives, state: Any) -> None:
     """Submit the jobs that depend on one that has ended: when they come, and when they are cancelled, is known now."""
+    submits, arrivals, begins, followers, next_follower, thinks, patiences, cancels, coming, leaving, _ = lives
     other = followers[job]
     while other >= 0:
         if thinks[other] >= 0:
@@ -41,11 +43,13 @@ def submit_followers(  # type: ignore[no-untyped-def] # compiled
         other = next_follower[other]
 
 
-def cancel_job(job, now, linked, after, before, gone, causes):  # type: ignore[no-untyped-def] # compiled
+def cancel_job(job: Any, now: Any, lives: Lives, queue: WaitingRing) -> None:
     """Note that a job has left before its start, and take it out of the queue if it waits there."""
-    gone[job] = now
-    if linked[job] == 1:
-        end_wait(job, now, causes)  # type: ignore[no-untyped-call]
+    lives.gone[job] = now
+    if queue.linked[job] == 1:
+        end_wait(job, now, queue.causes)
+        after = queue.after
+        before = queue.before
         after[before[job]] = after[job]
         before[after[job]] = before[job]
 

@@ -6,23 +6,26 @@ run compiled or as plain Python.
 
 from __future__ import annotations
 
+from typing import Any
+
+from holdfast.simulator.resources.loop_arguments import Accounts
+
 __all__ = ["count_run", "measure_run", "stopping_account"]
 
 
-def stopping_account(  # type: ignore[no-untyped-def] # compiled
-    option, at, amounts, option_first, option_accounts, account_most, account_used,
-):  # fmt: skip
+def stopping_account(option: Any, at: Any, amounts: Any, accounts: Accounts) -> Any:
     """The first account of an option that has no room for the amounts from ``at`` on; -1: each has."""
-    for spot in range(option_first[option], option_first[option + 1]):
-        account = option_accounts[spot] * 5
+    first, members, limits, used = accounts
+    for spot in range(first[option], first[option + 1]):
+        account = members[spot] * 5
         for kind in range(5):
-            most = account_most[account + kind]
-            if most >= 0 and account_used[account + kind] + amounts[at + kind] > most:
-                return option_accounts[spot]
+            most = limits[account + kind]
+            if most >= 0 and used[account + kind] + amounts[at + kind] > most:
+                return members[spot]
     return -1
 
 
-def measure_run(first, count, resources, nodes, amounts, memories, held):  # type: ignore[no-untyped-def] # compiled
+def measure_run(first: Any, count: Any, resources: Any, nodes: Any, amounts: Any, memories: Any, held: Any) -> None:
     """The amounts of ``count`` entries of nodes together, into ``held``; memory only where it is counted."""
     held[0] = 1
     held[1] = count
@@ -33,11 +36,12 @@ def measure_run(first, count, resources, nodes, amounts, memories, held):  # typ
                 held[2 + kind] += amounts[entry * resources + kind]
 
 
-def count_run(option, sign, held, option_first, option_accounts, account_used):  # type: ignore[no-untyped-def] # compiled
+def count_run(option: Any, sign: Any, held: Any, accounts: Accounts) -> None:
     """Add ``sign`` times the amounts of a run to each account of its option."""
-    for spot in range(option_first[option], option_first[option + 1]):
+    first, members, _, used = accounts
+    for spot in range(first[option], first[option + 1]):
         for kind in range(5):
-            account_used[option_accounts[spot] * 5 + kind] += sign * held[kind]
+            used[members[spot] * 5 + kind] += sign * held[kind]
 
 
 #: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).

@@ -21,7 +21,7 @@ __all__ = [
     "PAUSED",
     "RELEASED",
     "RESUMED",
-    "RUNS",
+    "RUNNING",
     "STATES",
     "STUCK",
     "VERSION",
@@ -35,7 +35,7 @@ DONE, STUCK, FULL, PAUSED, CROWDED = 0, 1, 2, 3, 4
 #: whether the pass follows a pause; what grows with each pass and each start, which make what is known about the plan
 #: untrue; the job that can never start; how many jobs have come, and are known to be cancelled; how many
 #: events of windows have happened, and runs were preempted.
-ENDED, PASSES, ENTRIES, HEADS, COMING, RUNS, RELEASED, CHANGED, NOW, RESUMED, VERSION, BLOCKED = range(12)
+ENDED, PASSES, ENTRIES, HEADS, COMING, RUNNING, RELEASED, CHANGED, NOW, RESUMED, VERSION, BLOCKED = range(12)
 ARRIVED, LEAVING, EVENT, PAST = 12, 13, 14, 15
 #: Number of places in the state.
 STATES = 16

@@ -86,6 +86,8 @@ class JobStart(NamedTuple):
         What it waited for.
     place
         Place among all starts, from 0.
+    cause, ending
+        Under a mechanism, why it got these nodes and why it left them before its end; empty: not known.
     """
 
     start: int
@@ -96,6 +98,8 @@ class JobStart(NamedTuple):
     limit: Limit | None
     wait: JobWait = JobWait()
     place: int = 0
+    cause: str = ""
+    ending: str = ""
 
 
 def queue_time(job: MachineJob) -> int:

@@ -6,7 +6,10 @@ A loop over whole numbers, which runs compiled or as plain Python
 
 from __future__ import annotations
 
+from typing import Any
+
 from holdfast.simulator.resources.free_amounts import add_amounts
+from holdfast.simulator.resources.loop_arguments import Choice, Needs, Nodes, Plan, Rule, Windows
 from holdfast.simulator.resources.node_order import order_by_cores, order_in_runs
 from holdfast.simulator.resources.node_windows import is_closed
 
@@ -16,31 +19,37 @@ __all__ = ["PACK", "SLURM", "SPREAD", "place"]
 PACK, SPREAD, SLURM = 0, 1, 2
 
 
-def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
-    need, slot, time, walltime, heads, slack, tolerance, looks, nodes, resources, placement,
-    need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last, need_base, eligible,
-    capacities, weights, by_name, frees, head_time, head_end, plan_first, plan_count, plan_node, plan_amount,
-    net, nets, twins, least, load, fitting, chosen, chosen_amount,
-    windows, tickets, window, node_first, node_window, admits,
-):  # fmt: skip
+def place(
+    need: Any, slot: Any, time: Any, walltime: Any, heads: Any, slack: Any, looks: Any, net: Any, rule: Rule,
+    nodes: Nodes, needs: Needs, plan: Plan, choice: Choice, windows: Windows,
+) -> Any:  # fmt: skip
     """The nodes of a job, or 0 if it cannot be placed.
 
-    ``need`` is what it needs, ``time`` when it begins and ``walltime`` for how long. ``slot`` is the place in ``frees``
-    of the resources that running jobs leave free at that time. The first ``heads`` reservations are kept; those that
-    end up to ``slack`` after ``time`` count as ended (``tolerance`` at other times). With ``looks`` it is only
+    ``need`` is what it needs, ``time`` when it begins and ``walltime`` for how long. ``slot`` is the row of
+    ``plan.frees`` with what running jobs leave free at that time. The first ``heads`` reservations are kept; those that
+    end up to ``slack`` after ``time`` count as ended (the tolerance at other times). With ``looks`` it is only
     found out whether the job can be placed.
 
-    What is free at the begin of each reservation beside all that are kept stands in ``nets``, from the row ``net`` on;
-    those with ``twins`` begin at the same time as an earlier one. The need is kept off nodes that are closed
-    (:mod:`holdfast.simulator.resources.node_windows`).
+    What is free at the begin of each reservation beside all that are kept stands in ``plan.nets``, from the row ``net``
+    on. The need is kept off nodes that are closed.
 
-    Returns the number of nodes. ``chosen`` gets them, ``chosen_amount`` what the job takes of each.
+    Returns the number of nodes. ``choice`` gets them, and what the job takes of each.
     """
+    total, resources, _, capacities, _, _, _ = nodes
+    _, frees, head_time, head_end, _, _, plan_first, plan_count, _, _, nets, twins = plan
+    least, load, fitting, chosen, chosen_amount, _, _, _, _, _, _ = choice
+    eligible = needs.places
+    need_vector = needs.vector
+    need_last = needs.last
+    need_base = needs.base
+    tolerance = rule.tolerance
     nought = 0 * need
     back = nought - 1
-    width = nodes * resources
-    first = need_first[need]
-    count = need_eligible[need]
+    width = total * resources
+    first = needs.first[need]
+    count = needs.eligible[need]
+    tasks = needs.tasks[need]
+    exclusive = needs.exclusive[need]
     own = need * resources
     for spot in range(first, first + count):
         node = eligible[spot]
@@ -49,11 +58,9 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
     # The free vector over an interval is the least at its begin and at each begin of a reservation within it.
     for head in range(heads):
         if head_time[head] <= time and head_end[head] > time + slack:
-            add_amounts(  # type: ignore[no-untyped-call]
-                plan_first[head], plan_count[head], back, nought, resources, plan_node, plan_amount, least
-            )
-    wanted = need_nodes[need]
-    if looks == 1 and need_tasks[need] == 0:
+            add_amounts(plan_first[head], plan_count[head], back, nought, resources, plan.node, plan.amount, least)
+    wanted = needs.nodes[need]
+    if looks == 1 and tasks == 0:
         # Most times are refused by what is free at their begin.
         fits = 0
         for spot in range(first, first + count):
@@ -69,7 +76,7 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
         when = head_time[point]
         if twins[point] == 0 and when > time and when + tolerance < time + walltime:
             here = (net + point) * width
-            if 2 * count > nodes:
+            if 2 * count > total:
                 # All nodes in a row take less time than half of them one by one.
                 for spot in range(width):
                     left = nets[here + spot]
@@ -87,18 +94,13 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
     fits = 0
     whole = 0
     held = 0
-    tasks = need_tasks[need]
     for spot in range(first, first + count):
         node = eligible[spot]
         at = node * resources
-        if need_exclusive[need] == 1 and least[at] != capacities[at]:
+        if exclusive == 1 and least[at] != capacities[at]:
             continue
-        if windows > 0:
-            shut = is_closed(  # type: ignore[no-untyped-call]
-                node, need, time, time + walltime, tolerance, tickets, window, node_first, node_window, admits
-            )
-            if shut == 1:
-                continue
+        if windows.total > 0 and is_closed(node, need, time, time + walltime, tolerance, windows) == 1:
+            continue
         if tasks > 0:
             takes = tasks
             for kind in range(resources):
@@ -138,17 +140,17 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
         return enough
 
     # Their order.
-    if placement == 2:
-        order_in_runs(fits, wanted, tasks, resources, weights, by_name, least, load, fitting)  # type: ignore[no-untyped-call]
+    if rule.placement == SLURM:
+        order_in_runs(fits, wanted, tasks, nodes, choice)
     else:
         sign = nought + 1
-        if placement == 1:
+        if rule.placement == SPREAD:
             sign = back
         only = nought
         if tasks == 0 and wanted == 1:
             # Most jobs need one node: the first in the order is enough.
             only = nought + 1
-        order_by_cores(fits, only, sign, resources, weights, least, fitting)  # type: ignore[no-untyped-call]
+        order_by_cores(fits, only, sign, nodes, choice)
 
     # The first of them that suffice.
     found = 0
@@ -165,7 +167,7 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
                 chosen[found] = node
                 for kind in range(resources):
                     amount = takes * need_vector[own + kind] + need_base[own + kind]
-                    if need_exclusive[need] == 1:
+                    if exclusive == 1:
                         amount = capacities[node * resources + kind]
                     chosen_amount[found * resources + kind] = amount
                 found += 1
@@ -191,7 +193,7 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
             amount = need_vector[own + kind]
             if found == wanted - 1:
                 amount = need_last[own + kind]
-            if need_exclusive[need] == 1:
+            if exclusive == 1:
                 amount = capacities[node * resources + kind]
             chosen_amount[found * resources + kind] = amount
         found += 1
@@ -200,7 +202,7 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
         chosen[found] = node
         for kind in range(resources):
             amount = need_last[own + kind]
-            if need_exclusive[need] == 1:
+            if exclusive == 1:
                 amount = capacities[node * resources + kind]
             chosen_amount[found * resources + kind] = amount
         found += 1

@@ -1,18 +1,40 @@
 """The order in which nodes that fit are taken: by free cores, or run after run of nodes that follow each other by name.
 
-Loops over whole numbers, which run compiled or as plain Python.
+All but the places of names are loops over whole numbers, which run compiled or as plain Python.
 """
 
 from __future__ import annotations
 
-__all__ = ["order_by_cores", "order_in_runs"]
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.simulator.resources.loop_arguments import Choice, Nodes
+
+__all__ = ["natural_places", "order_by_cores", "order_in_runs"]
 
 
-def order_by_cores(fits, only, sign, resources, weights, least, fitting):  # type: ignore[no-untyped-def] # compiled
+def natural_places(names: Sequence[str]) -> list[int]:
+    """The place of each name where Slurm sorts them: ``n2`` stands before ``n10``."""
+
+    def key(name: str) -> list[tuple[int, str]]:
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split("([0-9]+)", name)]
+
+    places = [0] * len(names)
+    for place, node in enumerate(sorted(range(len(names)), key=lambda node: key(names[node]))):
+        places[node] = place
+    return places
+
+
+def order_by_cores(fits: Any, only: Any, sign: Any, nodes: Nodes, choice: Choice) -> None:
     """Sort the first ``fits`` nodes by weight, then by ``sign`` times free cores, then by number.
 
     With ``only`` just the first of them comes to its place.
     """
+    resources = nodes.resources
+    weights = nodes.weights
+    least = choice.least
+    fitting = choice.fitting
     gap = 1
     while gap < fits // 3:
         gap = 3 * gap + 1
@@ -54,10 +76,14 @@ def order_by_cores(fits, only, sign, resources, weights, least, fitting):  # typ
         gap //= 3
 
 
-def order_in_runs(  # type: ignore[no-untyped-def] # compiled
-    fits, wanted, tasks, resources, weights, by_name, least, load, fitting,
-):  # fmt: skip
+def order_in_runs(fits: Any, wanted: Any, tasks: Any, nodes: Nodes, choice: Choice) -> None:
     """Sort the first ``fits`` nodes into the order of the placement ``slurm``."""
+    resources = nodes.resources
+    weights = nodes.weights
+    by_name = nodes.by_name
+    least = choice.least
+    load = choice.load
+    fitting = choice.fitting
     # By weight, then by name; then run after run of nodes that follow each other by name.
     for spot in range(1, fits):
         node = fitting[spot]

@@ -6,6 +6,10 @@ of a node, from ``node_first`` on, are ``node_window``.
 
 from __future__ import annotations
 
+from typing import Any
+
+from holdfast.simulator.resources.loop_arguments import Runs, Windows
+
 __all__ = [
     "ANNOUNCE",
     "BEGIN",
@@ -32,10 +36,9 @@ PREEMPTS, WAITS, FAILS = range(3)
 END, ANNOUNCE, BEGIN, EVENTS = range(4)
 
 
-def is_closed(  # type: ignore[no-untyped-def] # compiled
-    node, need, begin, end, tolerance, tickets, window, node_first, node_window, admits,
-):  # fmt: skip
+def is_closed(node: Any, need: Any, begin: Any, end: Any, tolerance: Any, windows: Windows) -> Any:
     """Whether a known window keeps a need off a node at some time from ``begin`` to ``end``."""
+    _, tickets, _, window, node_first, node_window, admits, _, _, _ = windows
     for spot in range(node_first[node], node_first[node + 1]):
         at = node_window[spot] * WINDOW
         if window[at + STANDING] == 1 and window[at] + tolerance < end and window[at + UNTIL] > begin:
@@ -45,20 +48,18 @@ def is_closed(  # type: ignore[no-untyped-def] # compiled
     return 0
 
 
-def is_hit(  # type: ignore[no-untyped-def] # compiled
-    number, job, need, limit, tickets, tolerance, window, node_first, node_window, admits, taken_first, taken_count,
-    taken_node,
-):  # fmt: skip
-    """Whether a run with a walltime until ``limit`` is preempted as a window begins."""
+def is_hit(number: Any, job: Any, need: Any, tolerance: Any, windows: Windows, runs: Runs) -> Any:
+    """Whether a run is preempted as a window begins."""
+    _, tickets, _, window, node_first, node_window, admits, _, _, _ = windows
     at = number * WINDOW
     mode = window[at + MODE]
     ticket = window[at + TICKET]
-    if mode == WAITS or (mode == PREEMPTS and limit <= window[at] + tolerance):
+    if mode == WAITS or (mode == PREEMPTS and runs.limits[job] <= window[at] + tolerance):
         return 0
     if ticket >= 0 and admits[need * tickets + ticket] == 1:
         return 0
-    for entry in range(taken_first[job], taken_first[job] + taken_count[job]):
-        node = taken_node[entry]
+    for entry in range(runs.first[job], runs.first[job] + runs.size[job]):
+        node = runs.node[entry]
         for spot in range(node_first[node], node_first[node + 1]):
             if node_window[spot] == number:
                 return 1

@@ -1,12 +1,14 @@
 """Runs that an outage ends before their time: they lose their work, and the jobs wait again in their former order.
 
-Loops over whole numbers, which run compiled or as plain Python. Names are those of
-:func:`holdfast.simulator.resources.resource_loop.replay_resources`.
+Loops over whole numbers, which run compiled or as plain Python.
 """
 
 from __future__ import annotations
 
-from holdfast.simulator.resources.loop_state import ARRIVED, LEAVING, PAST, RUNS
+from typing import Any
+
+from holdfast.simulator.resources.loop_arguments import Lives, LoopRecords, Runs, WaitingRing
+from holdfast.simulator.resources.loop_state import ARRIVED, LEAVING, PAST, RUNNING
 from holdfast.simulator.resources.wait_causes import CAUSES
 
 __all__ = ["PAST_RUN", "enqueue", "expect_cancellation", "keep_past_run", "remove_run"]
@@ -15,11 +17,13 @@ __all__ = ["PAST_RUN", "enqueue", "expect_cancellation", "keep_past_run", "remov
 PAST_RUN = 6
 
 
-def enqueue(job, top, ranks, after, before, linked, arrived, state):  # type: ignore[no-untyped-def] # compiled
+def enqueue(job: Any, top: Any, ranks: Any, queue: WaitingRing, state: Any) -> None:
     """Put a job into the queue by its rank."""
-    arrived[state[ARRIVED]] = job
+    after = queue.after
+    before = queue.before
+    queue.arrived[state[ARRIVED]] = job
     state[ARRIVED] += 1
-    linked[job] = 1
+    queue.linked[job] = 1
     last = before[top]
     while last != top and ranks[last] > ranks[job]:
         last = before[last]
@@ -30,40 +34,43 @@ def enqueue(job, top, ranks, after, before, linked, arrived, state):  # type: ig
     before[following] = job
 
 
-def remove_run(spot, by_end, by_limit, state):  # type: ignore[no-untyped-def] # compiled
+def remove_run(spot: Any, runs: Runs, state: Any) -> None:
     """Take the run at a place of ``by_end`` out of both lists of runs."""
+    by_end = runs.by_end
+    by_limit = runs.by_limit
     job = by_end[spot]
-    state[RUNS] -= 1
-    runs = state[RUNS]
-    while spot < runs:
+    state[RUNNING] -= 1
+    total = state[RUNNING]
+    while spot < total:
         by_end[spot] = by_end[spot + 1]
         spot += 1
     spot = 0 * job
     while by_limit[spot] != job:
         spot += 1
-    while spot < runs:
+    while spot < total:
         by_limit[spot] = by_limit[spot + 1]
         spot += 1
 
 
-def keep_past_run(  # type: ignore[no-untyped-def] # compiled
-    job, now, starts, option_of, taken_first, taken_count, causes, past, state,
-):  # fmt: skip
+def keep_past_run(job: Any, now: Any, runs: Runs, causes: Any, records: LoopRecords) -> None:
     """Write down a run that ends now before its time; the job has no nodes and no reason to wait yet."""
-    at = state[PAST] * PAST_RUN
+    past = records.past
+    at = records.state[PAST] * PAST_RUN
     past[at] = job
-    past[at + 1] = starts[job]
+    past[at + 1] = runs.starts[job]
     past[at + 2] = now
-    past[at + 3] = taken_first[job]
-    past[at + 4] = taken_count[job]
-    past[at + 5] = option_of[job]
-    state[PAST] += 1
-    taken_count[job] = 0
+    past[at + 3] = runs.first[job]
+    past[at + 4] = runs.size[job]
+    past[at + 5] = runs.option[job]
+    records.state[PAST] += 1
+    runs.size[job] = 0
     causes[job * CAUSES] = -1
 
 
-def expect_cancellation(job, cancels, leaving, state):  # type: ignore[no-untyped-def] # compiled
+def expect_cancellation(job: Any, lives: Lives, state: Any) -> None:
     """Put a job that waits again among those that will be cancelled, unless it is still there."""
+    cancels = lives.cancels
+    leaving = lives.leaving
     for spot in range(state[LEAVING]):
         if leaving[spot] == job:
             return

@@ -16,7 +16,7 @@ from holdfast.workloads.machines.fitted_requests import Need, NodeTable
 from holdfast.workloads.machines.machine import Limit
 from holdfast.workloads.outages.outage import Outage, OutageKind
 
-__all__ = ["ReplayColumns"]
+__all__ = ["ReplayColumns", "node_equivalents"]
 
 #: Amounts of an account.
 _AMOUNTS = ("running", "nodes", "cores", "memory", "gpus")
@@ -129,7 +129,7 @@ class ReplayColumns:
                 job.job_id,
                 submit - self.origin,
                 begin - self.origin,
-                self._size(options[0]),
+                node_equivalents(self.table, options[0]),
                 walltime,
                 job.user,
                 job.request.account,
@@ -139,17 +139,6 @@ class ReplayColumns:
             )
         ]
         return MachineQueue(ORDERS[order], requests, tiers, self.table.machine.size)
-
-    def _size(self, need: Need) -> float:
-        """Nodes of an exclusive job; of another the nodes that the largest share of a resource makes up."""
-        if need.exclusive:
-            return need.least_nodes
-        largest = [max(column) for column in zip(*(self.table.capacities[node] for node in need.eligible), strict=True)]
-        return (
-            need.least_nodes
-            if not largest[0]
-            else max(total / most for total, most in zip(need.total, largest, strict=True) if most)
-        )
 
     def _number_needs(self) -> None:
         """Equal needs of jobs with the same reservations are one, and nodes that several may have stand once."""
@@ -209,3 +198,15 @@ class ReplayColumns:
                         self.most += [amounts.get(name, -1) for name in _AMOUNTS]
                     self.accounts.append(accounts[*scope, user])
             self.account_first.append(len(self.accounts))
+
+
+def node_equivalents(table: NodeTable, need: Need) -> float:
+    """Nodes of an exclusive job; of another the nodes that the largest share of a resource makes up."""
+    if need.exclusive:
+        return need.least_nodes
+    largest = [max(column) for column in zip(*(table.capacities[node] for node in need.eligible), strict=True)]
+    return (
+        need.least_nodes
+        if not largest[0]
+        else max(total / most for total, most in zip(need.total, largest, strict=True) if most)
+    )

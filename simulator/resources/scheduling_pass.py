@@ -5,9 +5,24 @@ A loop over whole numbers, which runs compiled or as plain Python. The rules are
 
 from __future__ import annotations
 
+from typing import Any
+
 from holdfast.simulator.resources.free_amounts import add_amounts, change_free
 from holdfast.simulator.resources.head_plan import append_head, earliest_time, keep_heads
 from holdfast.simulator.resources.limit_accounts import count_run, measure_run, stopping_account
+from holdfast.simulator.resources.loop_arguments import (
+    Accounts,
+    Choice,
+    Jobs,
+    Lives,
+    Needs,
+    Nodes,
+    Plan,
+    Rule,
+    Runs,
+    WaitingRing,
+    Windows,
+)
 from holdfast.simulator.resources.loop_state import (
     BLOCKED,
     CHANGED,
@@ -16,7 +31,7 @@ from holdfast.simulator.resources.loop_state import (
     HEADS,
     NOW,
     RELEASED,
-    RUNS,
+    RUNNING,
     STUCK,
     VERSION,
 )
@@ -27,33 +42,31 @@ from holdfast.simulator.resources.wait_causes import LIMIT, NODES, RESERVATION, 
 __all__ = ["schedule"]
 
 
-def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
-    top, nodes, resources, partitions, depth, placement, tolerance, most_heads,
-    walltimes, runtimes, job_first, job_options,
-    option_need, option_first, option_accounts,
-    need_partition, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last,
-    need_base, need_total, eligible,
-    capacities, weights, by_name, memories,
-    account_most, account_used,
-    starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped,
-    after, before, by_end, by_limit, ends, limits, frees, head_time, head_end, plan_first, plan_count, plan_node,
-    plan_amount, head_job, head_need, blocked, failed, least, load, fitting, chosen, chosen_amount,
-    nets, twins, tried, refused, held, blocker, causes, cancels,
-    windows, tickets, window, node_first, node_window, admits, state,
-):  # fmt: skip
+def schedule(
+    rule: Rule, nodes: Nodes, needs: Needs, jobs: Jobs, accounts: Accounts, lives: Lives, queue: WaitingRing,
+    runs: Runs, plan: Plan, choice: Choice, windows: Windows, state: Any,
+) -> Any:  # fmt: skip
     """Start the waiting jobs that can start, in order.
 
-    Arguments are those of :func:`holdfast.simulator.resources.resource_loop.replay_resources`; ``top`` is the head of
-    the list of waiting jobs. Returns 0, or how the replay ends (:mod:`holdfast.simulator.resources.loop_state`).
+    Returns 0, or how the replay ends (:mod:`holdfast.simulator.resources.loop_state`).
     """
+    depth = rule.depth
+    tolerance = rule.tolerance
+    resources = nodes.resources
+    memories = nodes.memories
+    top, walltimes, runtimes, _, job_first, job_options, option_need = jobs
+    after, before, _, _, stopped, causes, blocked, blocker = queue
+    starts, option_of, taken_first, taken_count, taken_node, taken_amount, ends, limits, _, by_limit = runs
+    most_heads, frees, head_time, head_end, head_job, head_need, _, _, _, _, _, _ = plan
+    _, _, _, chosen, chosen_amount, held, failed, _, _, _, refused = choice
     one = 0 * top + 1
     nought = one - 1
     back = nought - one
     never = 1 << 62
-    width = nodes * resources
+    width = nodes.total * resources
     now = state[NOW]
     entries = state[ENTRIES]
-    runs = state[RUNS]
+    running = state[RUNNING]
     released = state[RELEASED]
     changed = state[CHANGED]
     version = state[VERSION]
@@ -61,7 +74,7 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
     net = nought
     heads = nought
     plans = 0
-    for partition in range(partitions):
+    for partition in range(nodes.partitions):
         blocked[partition] = 0
     job = after[top]
     while job != top:
@@ -74,17 +87,15 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
         cause = back
         culprit = back
         # Each partition of the job, and at last the earliest time at which it can start beside the heads.
-        for choice in range(job_options[job] + 1):
-            option = job_first[job] + choice
+        for attempt in range(job_options[job] + 1):
+            option = job_first[job] + attempt
             need = 0
             account = -1
-            if choice < job_options[job]:
+            if attempt < job_options[job]:
                 need = option_need[option]
-                partition = need_partition[need]
+                partition = needs.partition[need]
                 # What the job asks for, before it is known where.
-                account = stopping_account(  # type: ignore[no-untyped-call]
-                    option, need * 5, need_total, option_first, option_accounts, account_most, account_used
-                )
+                account = stopping_account(option, need * 5, needs.sums, accounts)
                 if account >= 0:
                     stopped[job] = account
                     if cause < LIMIT:
@@ -95,14 +106,10 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                     culprit = blocker[partition]
                     continue
                 found = 0
-                if windows > 0 or failed[need] != released:
-                    found = place(  # type: ignore[no-untyped-call]
-                        need, nought, now, walltimes[job], nought, tolerance, tolerance, nought, nodes, resources,
-                        placement, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector,
-                        need_last, need_base, eligible, capacities, weights, by_name, frees, head_time, head_end,
-                        plan_first, plan_count, plan_node, plan_amount, net,
-                        nets, twins, least, load, fitting, chosen,
-                        chosen_amount, windows, tickets, window, node_first, node_window, admits,
+                if windows.total > 0 or failed[need] != released:
+                    found = place(
+                        need, nought, now, walltimes[job], nought, tolerance, nought, net, rule, nodes, needs, plan,
+                        choice, windows,
                     )  # fmt: skip
                 if found == 0:
                     # It cannot be placed until more resources are released: less is free later in this pass.
@@ -110,7 +117,7 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                     if cause < NODES:
                         cause = nought + NODES
                     if blocked[partition] < depth or depth == 0:
-                        chosen[nodes + waits] = option
+                        chosen[nodes.total + waits] = option
                         waits += 1
                     continue
             else:
@@ -120,16 +127,11 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                     return FULL
                 slot = heads + 1
                 for turn in range(waits):
-                    option = chosen[nodes + turn]
+                    option = chosen[nodes.total + turn]
                     need = option_need[option]
-                    time = earliest_time(  # type: ignore[no-untyped-call]
-                        need, walltimes[job], now, best_time, heads, runs, version, tolerance, nodes, resources,
-                        placement, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector,
-                        need_last, need_base, eligible, capacities, weights, by_name, taken_first, taken_count,
-                        taken_node, taken_amount, by_limit, limits, frees, head_time, head_end, plan_first,
-                        plan_count, plan_node, plan_amount, net,
-                        nets, twins, least, load, fitting, chosen, chosen_amount, tried,
-                        windows, tickets, window, node_first, node_window, admits,
+                    time = earliest_time(
+                        need, walltimes[job], now, best_time, heads, running, version, net, rule, nodes, needs, runs,
+                        plan, choice, windows,
                     )  # fmt: skip
                     if time >= 0:
                         best = option
@@ -142,35 +144,29 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                 need = option_need[best]
                 for spot in range(width):
                     frees[slot * width + spot] = frees[spot]
-                for release in range(runs):
+                for release in range(running):
                     other = by_limit[release]
                     if best_time > now and limits[other] <= best_time + tolerance:
-                        add_amounts(  # type: ignore[no-untyped-call]
+                        add_amounts(
                             taken_first[other], taken_count[other], one, slot * width, resources, taken_node,
                             taken_amount, frees,
                         )  # fmt: skip
-                found = place(  # type: ignore[no-untyped-call]
-                    need, slot, best_time, walltimes[job], heads, tolerance, tolerance, nought, nodes, resources,
-                    placement, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector,
-                    need_last, need_base, eligible, capacities, weights, by_name, frees, head_time, head_end,
-                    plan_first, plan_count, plan_node, plan_amount, net,
-                    nets, twins, least, load, fitting, chosen, chosen_amount,
-                    windows, tickets, window, node_first, node_window, admits,
+                found = place(
+                    need, slot, best_time, walltimes[job], heads, tolerance, nought, net, rule, nodes, needs, plan,
+                    choice, windows,
                 )  # fmt: skip
                 if best_time > now:
                     continue
 
             # What it would get now.
-            if option_first[option] < option_first[option + 1]:
-                measure_run(nought, found, resources, chosen, chosen_amount, memories, held)  # type: ignore[no-untyped-call]
-                account = stopping_account(  # type: ignore[no-untyped-call]
-                    option, nought, held, option_first, option_accounts, account_most, account_used
-                )
+            if accounts.first[option] < accounts.first[option + 1]:
+                measure_run(nought, found, resources, chosen, chosen_amount, memories, held)
+                account = stopping_account(option, nought, held, accounts)
             if account >= 0:
                 stopped[job] = account
                 if cause < LIMIT:
                     cause = nought + LIMIT
-                if choice == job_options[job]:
+                if attempt == job_options[job]:
                     waits = 0
                 continue
             # It is written down, and stays so if all heads can still be placed, in order, at their times.
@@ -179,26 +175,18 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                 taken_node[entries + entry] = chosen[entry]
                 for kind in range(resources):
                     taken_amount[(entries + entry) * resources + kind] = chosen_amount[entry * resources + kind]
-            change_free(  # type: ignore[no-untyped-call]
-                entries, found, back, limit, heads, tolerance, width, resources, taken_node, taken_amount, frees,
-                head_time,
-            )  # fmt: skip
+            change_free(entries, found, back, limit, heads, tolerance, width, resources, runs, plan)
             # Heads before the first that it overlaps keep their nodes.
             begin = 0
             while begin < heads and limit <= head_time[begin] + tolerance:
                 begin += 1
             fresh = plans
-            if choice < job_options[job] and refused[3 * need] == version and refused[3 * need + 1] == walltimes[job]:
+            if attempt < job_options[job] and refused[3 * need] == version and refused[3 * need + 1] == walltimes[job]:
                 # An equal job was refused these nodes because of heads that are still there.
                 fresh = refused[3 * need + 2]
             elif begin < heads:
-                fresh = keep_heads(  # type: ignore[no-untyped-call]
-                    begin, heads, plans, most_heads - net, most_heads, tolerance, nodes, resources, placement,
-                    need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last,
-                    need_base, eligible, capacities, weights, by_name, frees, head_time, head_end, head_need,
-                    plan_first, plan_count, plan_node, plan_amount,
-                    nets, twins, least, load, fitting, chosen, chosen_amount,
-                    windows, tickets, window, node_first, node_window, admits,
+                fresh = keep_heads(
+                    begin, heads, plans, most_heads - net, rule, nodes, needs, plan, choice, windows
                 )  # fmt: skip
                 if fresh >= 0:
                     net = most_heads - net
@@ -208,17 +196,14 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                 break
             cause = nought + RESERVATION
             culprit = head_job[-1 - fresh]
-            if choice < job_options[job]:
+            if attempt < job_options[job]:
                 refused[3 * need] = version
                 refused[3 * need + 1] = walltimes[job]
                 refused[3 * need + 2] = fresh
-            change_free(  # type: ignore[no-untyped-call]
-                entries, found, one, limit, heads, tolerance, width, resources, taken_node, taken_amount, frees,
-                head_time,
-            )  # fmt: skip
-            if choice < job_options[job]:
+            change_free(entries, found, one, limit, heads, tolerance, width, resources, runs, plan)
+            if attempt < job_options[job]:
                 if blocked[partition] < depth or depth == 0:
-                    chosen[nodes + waits] = option
+                    chosen[nodes.total + waits] = option
                     waits += 1
             else:
                 # The nodes of its plan, which the heads before it have just been placed beside.
@@ -230,25 +215,22 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
 
         if started < 0 and waits > 0:
             for spot in range(waits):
-                partition = need_partition[option_need[chosen[nodes + spot]]]
+                partition = needs.partition[option_need[chosen[nodes.total + spot]]]
                 blocked[partition] += 1
                 blocker[partition] = job
             if depth > 0:
                 head_time[heads] = best_time
                 head_end[heads] = best_time + walltimes[job]
                 head_job[heads] = job
-                note_promise(job, best_time, now, causes)  # type: ignore[no-untyped-call]
+                note_promise(job, best_time, now, causes)
                 head_need[heads] = option_need[best]
-                plans = append_head(  # type: ignore[no-untyped-call]
-                    heads, plans, found, net, tolerance, width, resources, frees, head_time, head_end, plan_first,
-                    plan_count, plan_node, plan_amount, nets, twins, chosen, chosen_amount,
-                )  # fmt: skip
+                plans = append_head(heads, plans, found, net, tolerance, nodes, plan, choice)
                 heads += 1
 
         if started < 0:
-            note_wait(job, cause, culprit, now, causes)  # type: ignore[no-untyped-call]
+            note_wait(job, cause, culprit, now, causes)
         else:
-            end_wait(job, now, causes)  # type: ignore[no-untyped-call]
+            end_wait(job, now, causes)
             version += 1
             starts[job] = now
             option_of[job] = started
@@ -256,19 +238,19 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
             taken_count[job] = found
             entries += found
             ends[job] = now + runtimes[job]
-            if cancels[job] < ends[job]:
-                ends[job] = cancels[job]
+            if lives.cancels[job] < ends[job]:
+                ends[job] = lives.cancels[job]
             limits[job] = now + walltimes[job]
-            insert_run(job, runs, by_end, ends, by_limit, limits)  # type: ignore[no-untyped-call]
-            runs += 1
-            measure_run(taken_first[job], found, resources, taken_node, taken_amount, memories, held)  # type: ignore[no-untyped-call]
-            count_run(started, one, held, option_first, option_accounts, account_used)  # type: ignore[no-untyped-call]
+            insert_run(job, running, runs)
+            running += 1
+            measure_run(taken_first[job], found, resources, taken_node, taken_amount, memories, held)
+            count_run(started, one, held, accounts)
             after[before[job]] = following
             before[following] = before[job]
             changed += 1
         job = following
     state[ENTRIES] = entries
-    state[RUNS] = runs
+    state[RUNNING] = running
     state[CHANGED] = changed
     state[VERSION] = version
     if heads > state[HEADS]:

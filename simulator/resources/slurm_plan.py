@@ -115,17 +115,20 @@ class SlurmPass:
         Slurm makes a new plan a second later, in which nodes of jobs that have just started are in use; ``again`` is
         false where something else happens by then.
         """
-        left = self._start_in_order(list(queue))
+        left = self.start_in_order(queue)
         while True:
             known = len(self.starts)
-            self._plan(self._backfill_candidates(left))
+            self.backfill(left)
             if len(self.starts) == known or not again:
                 return self.starts
             started = {request.job for request, _ in self.starts}
             left = [request for request in left if request.job not in started]
 
-    def _start_in_order(self, queue: list[Request]) -> list[Request]:
-        """The main scheduler: jobs start in order; one that must wait keeps the nodes of its partition from others."""
+    def start_in_order(self, queue: Sequence[Request]) -> list[Request]:
+        """The main scheduler: jobs start in order; one that must wait keeps the nodes of its partition from others.
+
+        Returns the jobs that wait.
+        """
         closed = 0
         started: set[int] = set()
         for request in queue:
@@ -139,6 +142,10 @@ class SlurmPass:
             else:
                 closed |= self.partitions[request.need.partition]
         return [request for request in queue if request.job not in started]
+
+    def backfill(self, queue: list[Request]) -> None:
+        """The backfill thread: plans a queue, and starts the jobs that are planned for now."""
+        self._plan(self._backfill_candidates(queue))
 
     def _backfill_candidates(self, queue: list[Request]) -> list[Request]:
         """The jobs that backfill considers: the first of the queue, up to the limits in total and per user."""
@@ -172,7 +179,7 @@ class SlurmPass:
         return True
 
     def _plan(self, queue: list[Request]) -> None:
-        """The backfill thread: one job after the other starts, or reserves nodes at its first possible time."""
+        """One job after the other starts, or reserves nodes at its first possible time."""
         rule, now = self.rule, self.now
         space = NodeSpace(now, (1 << len(self.state.jobs)) - 1, round(rule.resolution * SECOND))
         self.reserved = {}

@@ -12,8 +12,9 @@ from typing import cast
 import numpy as np
 
 from holdfast.policies.slurm_backfill import SlurmBackfill
-from holdfast.simulator.resources.loop_call import LoopOutcome, job_wait, natural_places
+from holdfast.simulator.resources.loop_call import LoopOutcome, job_wait
 from holdfast.simulator.resources.machine_jobs import JobStart
+from holdfast.simulator.resources.node_order import natural_places
 from holdfast.simulator.resources.replay_columns import ReplayColumns
 from holdfast.simulator.resources.slurm_choice import suffices
 from holdfast.simulator.resources.slurm_limits import RunningAmounts

@@ -5,6 +5,8 @@ Loops over whole numbers, which run compiled or as plain Python. A job has :data
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "CAUSES",
     "LIMIT",
@@ -29,23 +31,23 @@ LIMIT, NODES, RESERVATION = range(3)
 SINCE, WAITED, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, CAUSES = 1, 2, 5, 6, 7, 8, 9
 
 
-def note_wait(job, cause, other, now, causes):  # type: ignore[no-untyped-def] # compiled
+def note_wait(job: Any, cause: Any, other: Any, now: Any, causes: Any) -> None:
     """From now on, a job waits because of a cause, and of another job (-1: of none)."""
-    end_wait(job, now, causes)  # type: ignore[no-untyped-call]
+    end_wait(job, now, causes)
     causes[job * CAUSES] = cause
     causes[job * CAUSES + SINCE] = now
     if other >= 0:
         causes[job * CAUSES + OTHER] = other
 
 
-def note_promise(job, time, now, causes):  # type: ignore[no-untyped-def] # compiled
+def note_promise(job: Any, time: Any, now: Any, causes: Any) -> None:
     """The job has a reservation; the first one is kept."""
     if causes[job * CAUSES + PROMISED] < 0:
         causes[job * CAUSES + PROMISED] = time
         causes[job * CAUSES + PROMISED_AT] = now
 
 
-def end_wait(job, now, causes):  # type: ignore[no-untyped-def] # compiled
+def end_wait(job: Any, now: Any, causes: Any) -> None:
     """The present cause ends now."""
     cause = causes[job * CAUSES]
     if cause >= 0:

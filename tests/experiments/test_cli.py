@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from holdfast.experiments.cli import COMMANDS
 from holdfast.simulator import simulate
 from holdfast.simulator.results.catalogue import SUMMARY_COLUMNS
 from holdfast.simulator.results.schema import JOBS
+from holdfast.workloads.ground.release import VERSION
 from holdfast.workloads.table.columns import COLUMNS
 from holdfast.workloads.table.job_table import read_job_table
 from tests.places import GOLDEN
@@ -219,7 +221,8 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith("holdfast ")
+    line = rf"holdfast {re.escape(VERSION)} \(commit ([0-9a-f]{{40}}(-modified)?|unknown), sources [0-9a-f]{{16}}\)\n"
+    assert re.fullmatch(line, capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments import cli
+from holdfast.experiments.sweeps.fingerprint import release_line
 from holdfast.workloads.ground.documents import parse_json, parse_toml, read_json
 from holdfast.workloads.ground.errors import InputError, UnknownNameError, error_sentence, format_value
 
@@ -113,8 +114,9 @@ def test_a_defect_is_one_sentence_and_a_crash_file(
     assert str(path) in told
     text = path.read_text()
     assert f"command: holdfast {command}\n" in text
+    assert f"holdfast: {release_line()}\n" in text
     assert 'raise KeyError("a\\nb")' in text
-    assert all(f"\n{package}: " in text for package in ("python", "holdfast", "numpy"))
+    assert all(f"\n{package}: " in text for package in ("python", "numpy"))
     assert path.stat().st_mode & 0o777 == 0o600
     # Where it cannot be written the sentence says so.
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))

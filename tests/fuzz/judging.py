@@ -11,7 +11,7 @@ import shutil
 import signal
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
@@ -73,11 +73,11 @@ class Judgement(NamedTuple):
 _parser = cache(cli._parser)
 
 
-def _report(command: str, error: Exception, words: Sequence[str]) -> int:
+def _report(command: str, error: Exception, words: Sequence[str], release: Callable[[], str]) -> int:
     """A defect, and memory for what is small, are findings, and want their traceback."""
     if isinstance(error, MemoryError) or not is_foreign(error):
         raise error
-    return report(command, error, words)
+    return report(command, error, words, release)
 
 
 class _Hang(BaseException):

@@ -159,9 +159,9 @@ def _whole(rng: Random, data: bytes) -> bytes:
     if action == 1:
         return data.decode("utf-8", "replace").encode("utf-16")
     if action == 2:
-        return gzip.compress(data, 1)
+        return gzip.compress(data, 1, mtime=0)
     if action == 3:
-        return gzip.compress(data, 1)[: rng.choice((2, 12, -3))]
+        return gzip.compress(data, 1, mtime=0)[: rng.choice((2, 12, -3))]
     if action == 4:
         return data.replace(b"\n", b"\r\n")
     if action == 5:
@@ -176,7 +176,7 @@ def _whole(rng: Random, data: bytes) -> bytes:
         return data.upper()
     if action == 10:
         return bytes(rng.randrange(256) for _ in range(200))
-    return gzip.compress(gzip.compress(data, 1), 1)
+    return gzip.compress(gzip.compress(data, 1, mtime=0), 1, mtime=0)
 
 
 _MUTATIONS: tuple[Callable[[Random, bytes], bytes], ...] = (

@@ -192,10 +192,6 @@ def test_capacity_is_busy_or_idle_on_every_machine(seed: int) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (
-            {"mechanism": "CUA-SPAA"},
-            "lives of jobs on a machine (--machine) need partitions of whole nodes: jobs share",
-        ),
         ({"backfilling": "slurm"}, "placement must be slurm with --backfilling slurm"),
         ({"passes": "event"}, "passes must be instant on a machine (--machine), not 'event'"),
         ({"engine": "simpy"}, "engine must be auto on a machine (--machine), not 'simpy'"),
@@ -218,11 +214,10 @@ def test_what_is_not_modelled_is_refused(options: dict[str, object], said: str) 
     assert said in str(refusal.value)
 
 
-def test_other_jobs_than_rigid_ones_are_refused() -> None:
+def test_all_types_are_rigid_and_no_job_runs_before() -> None:
     urgent = hf.Job(7, hf.JobType.ON_DEMAND, 0, 1, 10, 10)
-    with pytest.raises(InputError, match="need partitions of whole nodes: jobs share the nodes of all"):
-        hf.simulate([urgent], machine=SHARED)
-    with pytest.raises(InputError, match="need partitions of whole nodes: jobs share the nodes of all"):
+    assert hf.simulate([urgent], machine=SHARED).records[0].end == 10 * SECOND  # rigid under the baseline
+    with pytest.raises(InputError, match="job 1 runs before the replay"):
         hf.simulate([rigid(1, 0, 1, 10, 10, running_since=5)], machine=SHARED)
 
 

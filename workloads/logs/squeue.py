@@ -74,6 +74,8 @@ class QueueRow:
         Charge per second: its billable TRES, or its processors; 0: not recorded.
     priority
         Slurm's priority; 0: not recorded.
+    planned
+        Start of a waiting job by Slurm's own plan [s since 1970], as ``squeue --start`` prints it; None: it has none.
     """
 
     job_id: int
@@ -87,6 +89,7 @@ class QueueRow:
     node_list: str = ""
     billing: float = 0.0
     priority: int = 0
+    planned: float | None = None
 
     @property
     def queued(self) -> float:
@@ -197,12 +200,13 @@ def _of_json(item: Mapping[str, Any]) -> dict[str, str]:
 
 def _parse_rows(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
     submit = parse_time(cells["SUBMIT_TIME"], "SUBMIT_TIME")
-    start = parse_time(cells["START_TIME"], "START_TIME") if runs else None
+    begin = parse_time(cells["START_TIME"], "START_TIME")
+    start, planned = (begin, None) if runs else (None, begin)
     nodes = parse_count(cells["NODES"].partition("-")[0], "NODES")
     if submit is None:
         raise ValueError("SUBMIT_TIME must be a time")
     eligible = parse_time(cells.get(_ELIGIBLE, ""), _ELIGIBLE)
-    for name, time in (("SUBMIT_TIME", submit), ("START_TIME", start), (_ELIGIBLE, eligible)):
+    for name, time in (("SUBMIT_TIME", submit), ("START_TIME", begin), (_ELIGIBLE, eligible)):
         if time is not None and not 0 < time <= LARGEST_TIME:
             raise ValueError(f"{name} must be a time from 1970 on, not {format_value(cells[name])}")
     if eligible is not None:
@@ -219,7 +223,7 @@ def _parse_rows(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
     rank = cells.get("PRIORITY", "")
     priority = int(rank) if rank.isdecimal() and len(rank) < _DIGITS else 0
     return [
-        QueueRow(job_id, submit, start, nodes, limit, *owners, eligible, node_list, billing, priority)
+        QueueRow(job_id, submit, start, nodes, limit, *owners, eligible, node_list, billing, priority, planned)
         for job_id in _parse_ids(cells["JOBID"])
     ]
 

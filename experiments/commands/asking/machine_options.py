@@ -138,7 +138,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     from holdfast.experiments.recordings.run_file import UNIT
     from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
     from holdfast.simulator.machine_simulation import check_machine_replay
-    from holdfast.simulator.partitioned_simulation import check_partitions
+    from holdfast.simulator.partitioned_simulation import are_pools, check_partitions
     from holdfast.workloads.ground.files import file_sha256
     from holdfast.workloads.hybrid.assignment import as_rigid, assign
     from holdfast.workloads.hybrid.type_balance import imbalance
@@ -158,10 +158,10 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     if asked.life.starting_state is not None:
         raise InputError("--starting-state must be left out with --machine")
     described = read_machine(str(machine.machine))
-    if drawn:
-        check_partitions(described)
-    else:
+    if not drawn:
         check_machine_replay(options)
+    elif are_pools(described):
+        check_partitions(described)
     size, unit = machine_size(described), machine_unit(described)
     configuration: dict[str, Any] = {
         "input": {"path": asked.input, "sha256": file_sha256(asked.input)},

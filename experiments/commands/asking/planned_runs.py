@@ -18,7 +18,7 @@ from holdfast.experiments.commands.asking.simulation_options import Simulation, 
 from holdfast.experiments.recordings.measurement import Measurement
 from holdfast.experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
 from holdfast.experiments.recordings.variants import RUNS, make_label
-from holdfast.policies.mechanism import BASELINE
+from holdfast.policies.mechanism import BASELINE, parse_mechanism
 from holdfast.policies.order import ORDERS
 from holdfast.simulator.options import Options
 from holdfast.workloads.ground.errors import InputError
@@ -182,11 +182,15 @@ def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Si
     workload = simulation.on_machine
     if workload is not None:
         from holdfast.simulator.machine_simulation import check_machine_replay
-        from holdfast.simulator.partitioned_simulation import needs_pools
+        from holdfast.simulator.partitioned_simulation import are_pools, needs_pools
+        from holdfast.simulator.shared_simulation import check_shared
 
-        if mechanism == BASELINE and not needs_pools(Jobs.of(simulation.jobs), workload.machine):
-            check_machine_replay(options)
+        jobs = Jobs.of(simulation.jobs)
         workload = replace(workload, placement=own.machine.placement)
+        if mechanism != BASELINE and not are_pools(workload.machine):
+            check_shared(jobs, workload, parse_mechanism(mechanism), options)
+        elif mechanism == BASELINE and not needs_pools(jobs, workload.machine):
+            check_machine_replay(options)
         configuration["machine"] = {**configuration["machine"], "placement": own.machine.placement}
     return replace(simulation, options=options, configuration=configuration, on_machine=workload)
 

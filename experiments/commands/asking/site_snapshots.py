@@ -76,11 +76,15 @@ def _site_rules(place: str, rules: RuleOptions) -> tuple[dict[str, str], tuple[s
     if not open_names:
         return {}, ()
     from holdfast.experiments.slurm.site_options import site_options
+    from holdfast.experiments.slurm.site_priorities import with_account_shares
     from holdfast.experiments.slurm.site_snapshot import expand_snapshots, read_snapshot
 
-    if read_snapshot(place).find("config.txt") is None:
+    snapshot = read_snapshot(place)
+    if snapshot.find("config.txt") is None:
         return {}, (f"{place} holds no configuration: {' and '.join(open_names)} are the defaults",)
     found = site_options(*expand_snapshots([place], "config.txt", "nodes.txt", "partitions.txt"))
+    if sshare := snapshot.find("sshare.txt"):
+        found = with_account_shares(found, sshare)
     words = " ".join(f"--{name} {shlex.quote(found.options[name])}" for name in open_names)
     missing = len(found.left_out) + len(found.unknown)
     rest = f"; 'holdfast slurm options' lists what is not modelled ({missing})" if missing else ""

@@ -158,7 +158,7 @@ def main(arguments: Arguments) -> None:
 def _compare_placed(arguments: Arguments, site: _Site | None) -> None:
     """Compare replays on a machine whose nodes have resources."""
     from holdfast.experiments.slurm.agreement import AGREEMENT_COLUMNS, DECISION_COLUMNS, agreement_table
-    from holdfast.experiments.slurm.machine_agreement import machine_agreement, placed_summary
+    from holdfast.experiments.slurm.machine_agreement import machine_agreement, paced_note, placed_summary
     from holdfast.experiments.slurm.placed_replay import read_placed
     from holdfast.experiments.tables import write_csv
     from holdfast.policies.backfilling import BACKFILLING
@@ -202,8 +202,10 @@ def _compare_placed(arguments: Arguments, site: _Site | None) -> None:
             rows.append(row)
             differences += wrong
             print(f"{agreement_table([row])}\non the nodes that Slurm chose: {row['same_nodes']:,} jobs")
+            if row["paced_start"] is not None:
+                print(paced_note(row))
     if arguments.output is not None:
-        write_csv(f"{arguments.output}.csv", rows, (*AGREEMENT_COLUMNS, "same_nodes"))
+        write_csv(f"{arguments.output}.csv", rows, (*AGREEMENT_COLUMNS, "same_nodes", "paced_start"))
         write_csv(f"{arguments.output}-decisions.csv", differences, DECISION_COLUMNS)
         print(f"written to {arguments.output}.csv, {arguments.output}-decisions.csv")
 

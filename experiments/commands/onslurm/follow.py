@@ -41,7 +41,9 @@ def main(arguments: Arguments) -> None:
     from holdfast.experiments.forecast.sources import read_log
     from holdfast.experiments.slurm.lab import open_lab
     from holdfast.experiments.slurm.live_replay import LabSlurm, SiteSlurm
-    from holdfast.experiments.slurm.live_twin import LiveTwin, TwinOptions
+    from holdfast.experiments.slurm.live_twin import LiveTwin
+    from holdfast.experiments.slurm.queue_forecast import TwinOptions
+    from holdfast.experiments.sweeps.background import BackgroundProcess
     from holdfast.workloads.logs.node_list import read_node_count, read_node_names
 
     question = site_question("slurm follow", PresentOptions(log=arguments.log), arguments.rules)
@@ -64,10 +66,10 @@ def main(arguments: Arguments) -> None:
         names=tuple(read_node_names(machine)) if isinstance(machine, Path) else (),
     )
     out.mkdir(exist_ok=True)
-    twin = LiveTwin(LabSlurm(lab) if lab else SiteSlurm(), past, options, out, _tell)
+    twin = LiveTwin(LabSlurm(lab) if lab else SiteSlurm(), past, options, out, _tell, BackgroundProcess())
     with suppress(KeyboardInterrupt):
         twin.run(arguments.duration)
-    print(f"written to {arguments.output}{twin.score()}")
+    print(f"written to {arguments.output}{twin.scores.summary()}")
 
 
 def _tell(line: str) -> None:

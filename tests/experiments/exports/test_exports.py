@@ -12,11 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from matplotlib.patches import Rectangle
 
 from holdfast.experiments.cli import main
 from holdfast.experiments.exports import EXPORTS, export_result
@@ -34,6 +32,7 @@ from holdfast.workloads.logs.swf import read_swf
 from holdfast.workloads.outages.outage import Outage, OutageKind
 from holdfast.workloads.table.job import JobType
 from holdfast.workloads.table.job_table import write_job_table
+from tests.golden.evalys_readings import stored_reading
 from tests.shared_data import trace_file
 from tests.strategies.lives import lively_mixes
 from tests.strategies.mixes import Mix
@@ -316,17 +315,11 @@ def test_batsim_states(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.filterwarnings("ignore")  # of evalys, which was written for an older pandas
 def test_evalys_agrees(result: Result, tmp_path: Path) -> None:
-    pytest.importorskip("evalys", reason="evalys is not installed (pip install 'holdfast[dev]')")
-    from evalys.jobset import JobSet
-    from evalys.visu import core, gantt
-
     export_result(result, tmp_path / "jobs.csv")
-    jobs = JobSet.from_csv(tmp_path / "jobs.csv", resource_bounds=(0, 15))
-    assert jobs.MaxProcs == 16
+    reading = stored_reading(tmp_path / "jobs.csv", 16)
     # Utilisation: the load of evalys after each instant is the number of busy nodes.
-    load = {to_ticks(time) - result.origin: int(value) for time, value in jobs.utilisation["load"].items()}
+    load = {to_ticks(time) - result.origin: nodes for time, nodes in reading["load"]}
     course = {sample[0]: sample[1] for sample in result.samples}
     busy = area = before = 0
     for time in sorted({*load, *course}):
@@ -335,25 +328,13 @@ def test_evalys_agrees(result: Result, tmp_path: Path) -> None:
         assert course.get(time, busy) == busy
     occupied = sum(result.accounting) - result.accounting.idle - result.accounting.held
     assert area == occupied
-    assert jobs.mean_utilisation() * (max(load) - min(load)) == pytest.approx(occupied, rel=1e-12)
+    assert reading["mean"] * (max(load) - min(load)) == pytest.approx(occupied, rel=1e-12)
     # Gantt: the rectangles that evalys draws are where our spans are, job by job and node by node.
-    drawn_jobs: list[int] = []
-
-    def notes(job: Any, palette: Any) -> Any:
-        drawn_jobs.append(int(job["jobID"].partition("#")[0]))
-        return "black"
-
-    plot = core.SimpleLayout(wtitle="").inject(gantt.GanttVisualization, spskey="all", title="")
-    plot.colorer = notes
-    plot.build(jobs)
-    rectangles = [
-        patch for patch in plot._ax.get_children() if isinstance(patch, Rectangle) and patch is not plot._ax.patch
-    ]
     drawn: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-    for job_id, patch in zip(drawn_jobs, rectangles, strict=True):
-        start, low = to_ticks(patch.get_x()), round(patch.get_y())
-        for node in range(low, low + round(patch.get_height())):
-            drawn[job_id, node].append((start, start + to_ticks(patch.get_width())))
+    for name, left, width, low, height in reading["bars"]:
+        start = to_ticks(left)
+        for node in range(low, low + height):
+            drawn[int(name.partition("#")[0]), node].append((start, start + to_ticks(width)))
     placed: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     for span in place_nodes(result):
         for node in nodes_of(format_ranges(span.nodes)) if span.kind != HELD else ():
@@ -361,7 +342,6 @@ def test_evalys_agrees(result: Result, tmp_path: Path) -> None:
     assert {key: joined_up(spans) for key, spans in drawn.items()} == {
         key: joined_up(spans) for key, spans in placed.items()
     }
-    plt.close("all")
 
 
 def test_what_a_grid_makes_nothing_of_is_left_out(tmp_path: Path) -> None:
@@ -395,20 +375,19 @@ def test_what_a_grid_makes_nothing_of_is_left_out(tmp_path: Path) -> None:
         EXPORTS["batsim grid=3"]
 
 
-@pytest.mark.filterwarnings("ignore")  # likewise
+@pytest.mark.system
 def test_on_a_grid_of_times_evalys_needs_no_rounding(week: Result, tmp_path: Path) -> None:
-    pytest.importorskip("evalys", reason="evalys is not installed (pip install 'holdfast[dev]')")
-    from evalys.jobset import JobSet
-
     export_result(week, tmp_path / "jobs.csv", "batsim grid=64")
     export_result(week, tmp_path / "exact.csv", "batsim")
-    jobs = JobSet.from_csv(tmp_path / "jobs.csv", resource_bounds=(0, week.nodes - 1))
-    assert jobs.utilisation["load"].max() == max(sample[1] for sample in week.samples)
+    reading = stored_reading(tmp_path / "jobs.csv", week.nodes)
+    assert reading["highest"] == max(sample[1] for sample in week.samples)
     for column in ("starting_time", "finish_time"):
-        exact = [float(row[column]) for row in rows_of(tmp_path / "exact.csv")]
-        assert jobs.df[column].tolist() == [round(time * 64) / 64 for time in exact]
+        exact, rounded = (
+            [float(row[column]) for row in rows_of(tmp_path / f"{name}.csv")] for name in ("exact", "jobs")
+        )
+        assert rounded == [round(time * 64) / 64 for time in exact]
     # What happened in one instant happens in one instant: no more of them than there were.
-    assert len(jobs.utilisation) <= len({sample[0] for sample in week.samples})
+    assert reading["instants"] <= len({sample[0] for sample in week.samples})
 
 
 def joined_up(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from holdfast.experiments.forecast import calibration
 from holdfast.experiments.forecast.calibration import RULES, QueueRule, calibrate, draw_weeks
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.rule_file import read_rule
+from holdfast.experiments.slurm.site_snapshot import SNAPSHOT_FORMAT
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.table.job import Job, JobType
@@ -119,3 +120,35 @@ def test_answers_quote_the_error(
         assert "--order bad.json must be an order, or a file that 'holdfast calibrate -o'" in capsys.readouterr().err
     assert cli.main(["calibrate", "a.swf", "--weeks", "1"]) == 2
     assert "--weeks" in capsys.readouterr().err
+
+
+def test_a_snapshot_gives_the_log_and_the_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, log: Trace
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(calibration, "ORDERS", ("fcfs",))
+    outputs = {
+        "sacct.txt": sacct_text(log),
+        "nodes.txt": "".join(f"NodeName=n{n} CPUTot=1\n   State=IDLE\n\n" for n in range(NODES)),
+    }
+    Path("site").mkdir()
+    for name, text in outputs.items():
+        Path("site", name).write_text(text)
+    commands = [{"file": name, "command": "", "at": 1, "error": None} for name in outputs]
+    Path("site", "snapshot.json").write_text(json.dumps({"format": SNAPSHOT_FORMAT, "at": 1, "commands": commands}))
+    assert cli.main(["calibrate", "site/sacct.txt", "--machine", str(NODES), "--workers", "1"]) == 0
+    by_hand = capsys.readouterr().out
+    assert "agrees best with" in by_hand
+    assert cli.main(["calibrate", "site", "--workers", "1"]) == 0
+    assert capsys.readouterr().out == by_hand
+
+
+def sacct_text(log: Trace) -> str:
+    """A log as sacct prints it, from a Monday on."""
+    lines = ["JobIDRaw|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|State|User|Account"]
+    for job in log.jobs:
+        submit = 1_699_833_600 + job.submit
+        start = submit + (job.wait or 0.0)
+        times = f"{submit:.0f}|{start:.0f}|{start + job.runtime:.0f}|{job.runtime:.0f}|{job.walltime // 60 + 1:.0f}"
+        lines.append(f"{job.job_id}|{times}|{job.nodes}|COMPLETED|{job.user}|bio")
+    return "\n".join(lines) + "\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import lzma
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +17,8 @@ import pytest
 from holdfast.experiments import cli
 from holdfast.experiments.slurm import live_twin
 from holdfast.experiments.slurm.live_state import Drift, LiveState
-from holdfast.experiments.slurm.live_twin import LiveTwin, TwinOptions
+from holdfast.experiments.slurm.live_twin import LiveTwin
+from holdfast.experiments.slurm.queue_forecast import TwinOptions
 from holdfast.experiments.slurm.submitted_jobs import generate_workload
 from holdfast.policies.order import ORDERS
 from holdfast.simulator.simulation import simulate
@@ -160,7 +162,8 @@ class Replayed:
             start, end = self.spans[number]
             if BEGIN + job.submit <= self.clock < end:
                 minutes = round(job.walltime / 60)
-                state, at = ("RUNNING", f"{start:.0f}") if number in runs else ("PENDING", "N/A")
+                # Its plan is two minutes late.
+                state, at = ("RUNNING", f"{start:.0f}") if number in runs else ("PENDING", f"{start + 120:.0f}")
                 fields = [
                     number,
                     state,
@@ -177,6 +180,18 @@ class Replayed:
         return "\n".join(lines)
 
 
+class AtOnce:
+    """Makes forecasts before it returns."""
+
+    def submit(self, task: Callable[[Any], Any], item: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(task(item))
+        return future
+
+    def stop(self, future: Future[Any]) -> None:
+        raise NotImplementedError
+
+
 @pytest.fixture
 def followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LiveTwin, Replayed, Path, list[str]]:
     """A twin of eight nodes that has not read anything yet, with an empty past."""
@@ -187,7 +202,7 @@ def followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LiveTwin,
 
     monkeypatch.setattr(live_twin.time, "sleep", sleep)
     options = TwinOptions(8, backfilling="conservative", draws=10)
-    return LiveTwin(slurm, Trace((), 8), options, tmp_path, lines.append), slurm, tmp_path, lines
+    return LiveTwin(slurm, Trace((), 8), options, tmp_path, lines.append, AtOnce()), slurm, tmp_path, lines
 
 
 def test_a_day_without_drift_and_with_scores(followed: tuple[LiveTwin, Replayed, Path, list[str]]) -> None:
@@ -206,6 +221,7 @@ def test_a_day_without_drift_and_with_scores(followed: tuple[LiveTwin, Replayed,
     for score in scores:
         assert abs(float(score["start"]) - slurm.spans[int(score["job_id"])][0]) <= 1
         assert abs(float(score["error_s"]) - abs(float(score["start"]) - float(score["p50"]))) <= 1
+        assert abs(float(score["slurm_error_s"]) - 120) <= 1
     assert 2 <= len(list(folder.glob("forecast-*.csv"))) <= 6
     assert any("in their 90 % interval, median error" in line for line in lines)
 
@@ -246,7 +262,7 @@ class Stored:
 def follow_stored(slurm: Stored, folder: Path, forecast_every: float = 3600.0) -> list[dict[str, str]]:
     """Readings of a stored Slurm."""
     options = TwinOptions(12, draws=4, forecast_every=forecast_every)
-    twin = LiveTwin(slurm, Trace((), 12), options, folder, lambda _: None)
+    twin = LiveTwin(slurm, Trace((), 12), options, folder, lambda _: None, AtOnce())
     while slurm.next < len(slurm.calls):
         twin.read()
     with (folder / "readings.csv").open() as file:

@@ -60,10 +60,14 @@ def test_a_job_may_start_before_its_submission_is_logged(tmp_path: Path) -> None
 
     class Shown:
         place, speed = tmp_path, 60.0
+        asked = False
 
         def call(self, words: Sequence[str]) -> str:
             if words[0] == "date":
                 return "1795302000.5"
+            if not self.asked:
+                self.asked = True
+                raise InputError("scontrol failed: busy")
             return "JobId=1 JobState=COMPLETED NodeList=n[1-2] TRES=cpu=4,mem=2G,node=2,billing=4\n"
 
     rows = LabSlurm(Shown()).outcomes({1: Submit(1, 0.0, 2, 60.0, 2)})  # type: ignore[arg-type]
@@ -104,6 +108,7 @@ class FakeSlurm:
         self.submitted: list[tuple[float, list[str]]] = []
         self.cancelled: list[str] = []
         self.fail = 0
+        self.keeps = False
         monkeypatch.setattr(live_replay.time, "sleep", self._sleep)
 
     def _sleep(self, seconds: float) -> None:
@@ -114,6 +119,8 @@ class FakeSlurm:
 
     def call(self, words: Sequence[str]) -> str:
         if words[0] == "scancel":
+            if self.keeps:
+                raise InputError("scancel failed: busy")
             self.cancelled += words[1:]
         if words[0] == "sbatch":
             if self.fail:
@@ -144,8 +151,8 @@ def test_jobs_are_submitted_at_their_times(monkeypatch: pytest.MonkeyPatch) -> N
     slurm, told = FakeSlurm(monkeypatch), []
     slurm.fail = 2
     rows = replay_on(slurm, SUBMITS, ["--partition=test"], told.append)
-    # Two failures cost 0.2 s each, on a clock ten times as fast.
-    assert [at - 1e9 for at, _ in slurm.submitted] == pytest.approx([34.0, 130.0])
+    # Two failures cost 0.2 and 0.4 s, on a clock ten times as fast.
+    assert [at - 1e9 for at, _ in slurm.submitted] == pytest.approx([36.0, 130.0])
     assert "at most 0.0 s late" in told[0]
     words = slurm.submitted[1][1]
     assert words[2:8] == ["-N", "1", "-t", "1", "-J", "j2"]
@@ -158,6 +165,11 @@ def test_what_is_submitted_is_cancelled_after_a_failure(monkeypatch: pytest.Monk
     with pytest.raises(ZeroDivisionError):
         replay_on(slurm, SUBMITS, [], lambda _: 1 // 0)  # type: ignore[arg-type, return-value]
     assert slurm.cancelled == ["101", "102"]
+    # The failure is reported, too, if Slurm refuses to cancel.
+    slurm = FakeSlurm(monkeypatch)
+    slurm.keeps = True
+    with pytest.raises(ZeroDivisionError):
+        replay_on(slurm, SUBMITS, [], lambda _: 1 // 0)  # type: ignore[arg-type, return-value]
 
 
 def test_workloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

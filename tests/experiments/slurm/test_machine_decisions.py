@@ -66,12 +66,16 @@ def test_no_decision_is_compared_while_nodes_complete() -> None:
 
 
 @pytest.mark.system
-def test_all_but_two_decisions_of_a_live_slurm_are_equal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_starts_and_nodes_of_a_live_slurm_are_equal_by_the_times_of_its_passes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     table, configuration = (str(shared_file("slurm-micro", name)) for name in ("fcfs.csv", "slurm.conf"))
     assert cli.main(["slurm", "compare", table, "--config", configuration, "--lag", "5s", "--completing", "8s"]) == 0
     printed = capsys.readouterr().out
     (row,) = [line.split() for line in printed.splitlines() if line.startswith("slurm most=1000 ")]
-    assert (row[4], row[-3]) == ("222", "753")
+    assert (row[4], row[-3]) == ("500", "753")
     assert "of 500 jobs and 755 decisions; late, not wrong: 1 under slurm" in printed
-    assert "starts are equal until job 1,177," in printed
-    assert printed.endswith("on the nodes that Slurm chose: 359 jobs\n")
+    assert "all starts and nodes are equal\n" in printed
+    assert "on the nodes that Slurm chose: 500 jobs\n" in printed
+    starts = "500 starts are equal by the times of Slurm's passes, 220 with the same times after each event\n"
+    assert printed.endswith(starts)

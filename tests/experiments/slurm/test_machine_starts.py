@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.experiments.slurm.decision_pace import Pace
 from holdfast.experiments.slurm.machine_starts import simulate_machine_starts
+from holdfast.experiments.slurm.pass_times import PassDelays, measure_delays
 from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.workloads.ground.errors import InputError
@@ -61,6 +62,56 @@ def test_plans_follow_the_clock_of_slurm() -> None:
     # job 1. With a clock that is 20 s ahead it lasts to 100 only, and the plan is for 65.
     jobs = job(1, 0, 65, 3, limit=65), job(2, 0, 110, 4, limit=110), job(3, 1, 10, 4), job(4, 2, 5, 1, limit=90)
     assert {origin: starts(*jobs, origin=origin)[4] for origin in (0, 20)} == {0: (2, "n1"), 20: (75, "n1")}
+
+
+def test_the_backfill_thread_follows_starts_of_the_main_scheduler_a_second_later() -> None:
+    # At 0, job 1 starts in order and job 2 must wait; job 3, behind it, is backfilled in the next pass.
+    assert starts(job(1, 0, 100, 3, nodes=2), job(2, 0, 50, 4), job(3, 0, 50, 1, limit=60))[3] == (1, "n1")
+
+
+def test_passes_are_made_while_nodes_complete_if_their_times_are_known() -> None:
+    # n1 completes from 50 to 58: job 2 starts on n2 meanwhile, and job 3 waits for n1.
+    jobs = job(1, 0, 50, 4), job(2, 52, 100, 4), job(3, 53, 10, 4)
+    delays = {1: PassDelays(0, 8), 2: PassDelays(0, 1), 3: PassDelays(0, 1)}
+    found = simulate_machine_starts(TWO, PlacedReplay("by hand", jobs), SlurmBackfill(), delays=delays)
+    assert {number: tuple(start) for number, start in found.items()} == {
+        1: (0, ("n1",)),
+        2: (52, ("n2",)),
+        3: (58, ("n1",)),
+    }
+
+
+def test_nodes_that_complete_are_kept_for_the_job_that_is_planned_there() -> None:
+    # Job 3 wants both nodes. While n1 completes it is planned for the second after the pass at 51, so that job 4, which
+    # would run longer, does not start on n2; at 55 job 3 starts.
+    jobs = job(1, 0, 50, 4, limit=50), job(3, 1, 30, 4, nodes=2), job(4, 2, 5, 4, limit=90)
+    delays = {1: PassDelays(0, 5, 1), 3: PassDelays(0, 1), 4: PassDelays(0, 1)}
+    found = simulate_machine_starts(TWO, PlacedReplay("by hand", jobs), SlurmBackfill(), delays=delays)
+    assert [found[number].start for number in (1, 3, 4)] == [0, 55, 86]
+
+
+def test_delays_are_read_from_starts() -> None:
+    def ran(number: int, submit: float, start: float, end: float, *nodes: str) -> PlacedJob:
+        return PlacedJob(number, submit, start, end, 600, ResourceRequest(nodes=len(nodes)), nodes)
+
+    jobs = (
+        ran(1, 0, 0.5, 50, "n1"),  # a start on n2 while n1 completes, then one on n1
+        ran(2, 0, 0.5, 70, "n2", "n3"),  # a start on its node
+        ran(3, 10, 50.25, 100, "n2"),  # no start within three seconds
+        ran(4, 10, 51, 90, "n1"),  # a start elsewhere alone
+        ran(5, 20, 70.75, 200, "n3"),
+        ran(6, 30, 90.5, 300, "n2"),
+        ran(7, 90.25, 90.5, 400, "n3"),  # was submitted later: shows nothing about the end at 90
+    )
+    assert measure_delays(PlacedReplay("by hand", jobs), Pace(release=0.75, submit=0.625)) == {
+        1: PassDelays(0.5, 1, 0.25),
+        2: PassDelays(0.5, 0.75),
+        3: PassDelays(0.625, 0.75),
+        4: PassDelays(0.625, 0.9, 0.5),
+        5: PassDelays(0.625, 0.75),
+        6: PassDelays(0.625, 0.75),
+        7: PassDelays(0.25, 0.75),
+    }
 
 
 def test_jobs_that_do_not_fit_are_refused() -> None:

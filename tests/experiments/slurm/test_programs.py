@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments.slurm.batch_run import ChainedJob, _chain, _row, _seconds
+from holdfast.experiments.slurm.client import call
 from holdfast.experiments.slurm.templates import fill_template
 from holdfast.experiments.slurm.workdir import write_sequence
 from holdfast.policies.planning.costs import CostModel
 from holdfast.policies.planning.plan import ReservationPlan
+from holdfast.workloads.ground.errors import InputError
 from tests.support.processes import until
 
 pytestmark = pytest.mark.system
@@ -113,3 +115,17 @@ def test_what_a_chain_had_is_added_up(tmp_path: Path) -> None:
     }
     assert _seconds("1-02:03:04") == 93_784
     assert re.fullmatch(r"[0-9.]+", str(_seconds("00:12:00")))
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo not configured >&2; exit 1", "not configured"),
+        ("exit 3", "exit status 3"),
+        ("kill -PIPE $$", "ended by signal 13 (Broken pipe)"),
+    ],
+)
+def test_a_command_that_fails_is_named_with_its_reason(script: str, reason: str) -> None:
+    with pytest.raises(InputError) as raised:
+        call(["sh", "-c", script])
+    assert str(raised.value) == f"sh failed: {reason}"

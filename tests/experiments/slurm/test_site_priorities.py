@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.slurm.site_priorities import priority_rows
+from holdfast.experiments.slurm.site_options import UNKNOWN_SHARES, SiteOptions
+from holdfast.experiments.slurm.site_priorities import priority_rows, with_account_shares
 from holdfast.experiments.slurm.site_snapshot import read_snapshot
+from holdfast.policies.order import ORDERS
 
 #: Waiting jobs of three accounts, three QOS and two partitions, after some hours and a plan with more CPUs than nodes.
 SNAPSHOT = Path(__file__).parents[2] / "fixtures" / "slurm-priorities"
@@ -38,6 +40,24 @@ def test_without_sprio_the_plan_has_the_nodes_asked_for(tmp_path: Path) -> None:
         assert row["difference"] is None
         # A CPU more of eight is a sixteenth of the factor; the calculation was at most a period ago.
         assert abs(row["priority"] - with_sprio[job]["priority"]) <= 7000 / 16 + 10_000 * 300 / 21_600 + 1
+
+
+def test_shares_of_accounts_complete_the_order_of_a_site(tmp_path: Path) -> None:
+    found = SiteOptions({"order": "multifactor age=5 fairshare=100"}, [], [(UNKNOWN_SHARES, "why"), ("other", "why")])
+    sshare = SNAPSHOT / "sshare.txt"
+    options = with_account_shares(found, str(sshare))
+    # As the column RawShares has them; the user of the root account is beside the accounts.
+    assert options.options["order"] == "multifactor age=5 fairshare=100 shares=chem:1+physics:3+root:1+science:1"
+    assert options.left_out == [("other", "why")]
+    assert ORDERS[options.options["order"]]
+    for other in ({"order": "fcfs"}, {"order": "multifactor age=5"}):
+        assert with_account_shares(SiteOptions(other), str(sshare)).options == other
+    # Accounts below others, and shares of the parent, are not those of the order.
+    deeper, parents = tmp_path / "deeper", tmp_path / "parents"
+    deeper.write_text(sshare.read_text() + "  bio||1|1|0|0|0||1\n")
+    parents.write_text(sshare.read_text().replace("chem||1|", "chem||parent|"))
+    for path in (deeper, parents):
+        assert with_account_shares(found, str(path)) is found
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

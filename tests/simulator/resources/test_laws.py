@@ -234,8 +234,8 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
     machine, jobs, found = made
     ran = []
 
-    def plain(function, steps, kinds):  # type: ignore[no-untyped-def]
-        ran.append(kinds)
+    def plain(function, steps):  # type: ignore[no-untyped-def]
+        ran.append(function)
 
     monkeypatch.setattr("holdfast.simulator.resources.loop_call.compiled_loop", plain)
     random = Random(seed)
@@ -245,7 +245,7 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
         "placement": random.choice(("pack", "spread", "slurm")),
     }
     assert replay_on_machine(machine, jobs, **options).starts == found.starts
-    assert ran == [resource_loop.KINDS]
+    assert ran == [resource_loop.replay_resources]
     aged = replay_on_machine(machine, jobs, **options, order="wfp3").starts
     monkeypatch.undo()
     assert replay_on_machine(machine, jobs, **options, order="wfp3").starts == aged

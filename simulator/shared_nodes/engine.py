@@ -1,0 +1,211 @@
+"""A simulation on shared nodes: the events of jobs, and the services that handle them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from holdfast.policies.mechanism import Mechanism
+from holdfast.policies.order import ORDERS
+from holdfast.simulator.machine.event_log import Sample
+from holdfast.simulator.options import Options
+from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
+from holdfast.simulator.shared_nodes.arrivals import ArrivalService
+from holdfast.simulator.shared_nodes.clock import ARRIVAL, COMPLETION, NOTICE, PLAN, REQUEUE, InstantClock
+from holdfast.simulator.shared_nodes.demand import Amounts
+from holdfast.simulator.shared_nodes.notices import NoticeService
+from holdfast.simulator.shared_nodes.occupants import PartLoan, PartReservation, SharedRun
+from holdfast.simulator.shared_nodes.reservations import ReservationBook
+from holdfast.simulator.shared_nodes.returns import ReturnService
+from holdfast.simulator.shared_nodes.scheduler import SharedScheduler
+from holdfast.simulator.shared_nodes.shared_job import SharedJob
+from holdfast.simulator.shared_nodes.state import SharedMachine
+from holdfast.simulator.shared_nodes.tenants import TenantService
+from holdfast.workloads.ground.units import to_ticks
+
+__all__ = ["SharedEngine"]
+
+
+class SharedEngine:
+    """Simulates jobs on shared nodes.
+
+    Parameters
+    ----------
+    machine
+        The machine.
+    jobs
+        The jobs, in the order of the table.
+    mechanism
+        How on-demand jobs are served; None: every job is rigid, without notices.
+    options
+        How the machine is operated.
+    depth
+        Reservations of waiting jobs in each partition.
+    progress
+        Called with the number of ended jobs.
+
+    Attributes
+    ----------
+    samples
+        The machine at the end of each instant.
+    instants
+        Ticks of each scheduling pass.
+    stranded
+        From each pass on, free amounts that would in all have sufficed for the first waiting job without room.
+    opened
+        Time of the first arrival [ticks]; None: no job has come.
+    """
+
+    def __init__(
+        self,
+        machine: SharedMachine,
+        jobs: Sequence[SharedJob],
+        mechanism: Mechanism | None,
+        options: Options,
+        depth: int,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self._machine, self._jobs, self._progress = machine, jobs, progress
+        self._mechanism = mechanism
+        machine.jobs = {job.job_id: job for job in jobs}
+        machine.clock = self
+        self._timeout = to_ticks(options.timeout)
+        self._queue = self._machine_queue(options.order)
+        loans: dict[int, list[PartLoan]] = {}
+        self._book = book = ReservationBook(machine)
+        arrival = mechanism.arrival if mechanism is not None else ""
+        self._arrivals = ArrivalService(machine, book, shrinks=arrival.startswith("SPAA"), loans=loans)
+        self._returns = ReturnService(machine, book, loans)
+        plans = mechanism is not None and mechanism.notice == "CUP"
+        self._notices = NoticeService(machine, book, plans=plans, plan_at=self._plan_at)
+        self._scheduler = SharedScheduler(machine, book, depth, self._sort)
+        self._tenants = TenantService(machine, options.tenants, self._sort)
+        self._clock = InstantClock(0, len(jobs) + 1, self._tick, self._pass)
+        self.samples: list[Sample] = []
+        self.instants: list[int] = []
+        self.stranded: list[Amounts] = []
+        self.opened: int | None = None
+        self._ended = 0
+
+    def run(self) -> None:
+        """Simulate until all jobs have ended."""
+        for job in self._jobs:
+            state = job.state
+            if state.first_submit >= 0:
+                self._clock.call(state.eligible, ARRIVAL, state.rank, lambda job=job: self._arrive(job))  # type: ignore[misc]
+            notices = self._mechanism is not None and self._mechanism.notice != "N"
+            if notices and job.on_demand and job.served and state.notice >= 0:
+                self._clock.call(state.notice, NOTICE, state.rank, lambda job=job: self._notice(job))  # type: ignore[misc]
+        self._clock.run()
+        self._sample()
+
+    def _machine_queue(self, order: str) -> MachineQueue:
+        """The queue order; times count from the begin of the simulated clock."""
+        requests = [
+            WaitingRequest(
+                job.job_id,
+                job.state.submit,
+                job.state.eligible,
+                job.demand.equivalents,
+                job.state.walltime,
+                job.state.user,
+                job.state.project,
+            )
+            for job in self._jobs
+        ]
+        return MachineQueue(ORDERS[order], requests, [job.tier for job in self._jobs], self._machine.table.machine.size)
+
+    def _sort(self, jobs: list[SharedJob]) -> list[SharedJob]:
+        """Waiting jobs in order: on-demand jobs by arrival, then by tier and queue order."""
+        if not jobs:
+            return jobs
+        first = [] if self._mechanism is None else [job for job in jobs if job.on_demand]
+        first.sort(key=lambda job: (job.state.eligible, job.state.row))
+        others = {job.state.row: job for job in jobs if self._mechanism is None or not job.on_demand}
+        order = self._queue.sort(sorted(others), self._machine.now)
+        return [*first, *(others[row] for row in order)]
+
+    # Events.
+
+    def _tick(self, now: int) -> None:
+        """Begin an instant."""
+        if now != self._machine.now:
+            self._sample()
+            self._machine.now = now
+
+    def _pass(self) -> None:
+        machine = self._machine
+        if machine.waiting:
+            self._scheduler.run_pass()
+            self._tenants.start_tenants()
+        self.instants.append(machine.now)
+        self.stranded.append(self._scheduler.stranded())
+
+    def _sample(self) -> None:
+        """Record the machine at the end of an instant."""
+        machine = self._machine
+        busy, held = machine.levels()
+        asked = sum(job.size for job in machine.waiting.values())
+        self.samples.append((machine.now, busy, held, len(machine.waiting), asked))
+
+    def _arrive(self, job: SharedJob) -> bool:
+        if self.opened is None:
+            self.opened = self._machine.now
+        if self._mechanism is not None and job.on_demand:
+            self._arrivals.arrive(job)
+        else:
+            self._machine.enqueue(job)
+        return True
+
+    def _notice(self, job: SharedJob) -> bool:
+        state, now = job.state, self._machine.now
+        if 0 <= state.first_submit < now:
+            return False
+        reservation = self._notices.notice(job)
+        due = max(now, state.estimated_arrival + self._timeout)
+        self._clock.call(due, REQUEUE, state.rank, lambda: self._notices.time_out(reservation))
+        return True
+
+    def _plan_at(self, at: int, run: SharedRun, reservation: PartReservation) -> None:
+        self._clock.call(at, PLAN, run.job.rank, lambda: self._notices.carry_out(run, reservation))
+
+    def end(self, run: SharedRun) -> None:
+        """Schedule the completion of a run at its present end."""
+        end = run.end
+        self._clock.call(end, COMPLETION, run.job.rank, lambda: self._complete(run, end))
+
+    def vacate(self, run: SharedRun) -> None:
+        """Schedule the end of a warning."""
+        self._clock.call(run.release, COMPLETION, run.job.rank, lambda: self._vacate(run))
+
+    def _complete(self, run: SharedRun, end: int) -> bool:
+        """End a run; void if it was preempted or resized."""
+        machine = self._machine
+        if not run.running or run.end != end:
+            return False
+        run.complete(machine.usage)
+        run.job.end = machine.now
+        if self._mechanism is not None and machine.jobs[run.job_id].on_demand:
+            self._returns.give_back(run)
+        else:
+            machine.leave(run)
+            self._book.release(run.taken)
+        self._ended += 1
+        if self._progress is not None:
+            self._progress(self._ended)
+        return True
+
+    def _vacate(self, run: SharedRun) -> bool:
+        """End a warning: the nodes go to those that wait for them, and the job is queued again."""
+        machine, book = self._machine, self._book
+        reservation = run.beneficiary
+        machine.leave(run)
+        if reservation is not None:
+            book.take(reservation, run)
+        book.release(run.taken)
+        self._arrivals.launch_complete()
+        self._clock.call(machine.now, REQUEUE, run.job.rank, lambda: self._requeue(run))
+        return True
+
+    def _requeue(self, run: SharedRun) -> bool:
+        self._machine.enqueue(self._machine.jobs[run.job_id])
+        return True

@@ -1,0 +1,96 @@
+"""What the machine expects of its future: when runs and holds end, and what open reservations will collect.
+
+A waiting job that gets a shadow time is planned beside all of this.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from holdfast.simulator.shared_nodes.occupants import Hold, PartGathering
+from holdfast.simulator.shared_nodes.occupation import Occupation, Span
+from holdfast.simulator.shared_nodes.reservations import ReservationBook
+from holdfast.simulator.shared_nodes.state import SharedMachine
+
+__all__ = ["expected_collections", "expected_spans"]
+
+
+def expected_spans(machine: SharedMachine) -> list[Span]:
+    """Spans of all runs and holds from now on.
+
+    Runs end with their walltimes or warnings. A reservation keeps its nodes until a walltime after the arrival, an
+    arrived job until a walltime after its start.
+    """
+    now = machine.now
+    spans = [
+        Span(now, run.release, {node: part for node, part in run.taken.items() if node not in run.hosts})
+        for run in machine.runs.values()
+    ]
+    for job_id, holds in machine.holds.items():
+        gathering = machine.gatherings.get(job_id)
+        for hold in holds.values():
+            if gathering is None:
+                spans.append(Span(now, machine.reservations[job_id].horizon(now), {hold.node: hold.part}))
+            else:
+                spans.append(Span(now, _end(gathering), {hold.node: hold.part}))
+                spans += _guest_spans(hold, now)
+    return [span for span in spans if span.begin < span.end]
+
+
+def _end(gathering: PartGathering) -> int:
+    return gathering.ready + gathering.job.state.walltime
+
+
+def _guest_spans(hold: Hold, now: int) -> list[Span]:
+    """What the guests take beyond the part of a hold, until one after the other leaves."""
+    spans, begin = [], now
+    guests = sorted(hold.guests, key=lambda guest: guest.departure)
+    for place, guest in enumerate(guests):
+        staying = [other.taken[hold.node] for other in guests[place:]]
+        beyond = tuple(max(0, sum(amounts) - own) for own, *amounts in zip(hold.part, *staying, strict=True))
+        spans.append(Span(begin, guest.release, {hold.node: beyond}))
+        begin = guest.release
+    return spans
+
+
+def expected_collections(machine: SharedMachine, book: ReservationBook, spans: list[Span]) -> list[Span]:
+    """Parts that open reservations will collect of what runs release, until these reservations end.
+
+    Parameters
+    ----------
+    machine
+        The machine.
+    book
+        Its reservations.
+    spans
+        The spans of :func:`expected_spans`.
+    """
+    open_ones = [item for item in book.by_notice() if book.missing(item) > 0]
+    if not open_ones or book.on_demand_waits:
+        return []
+    releases: dict[int, set[int]] = defaultdict(set)
+    for run in machine.runs.values():
+        releases[run.release].update(node for node in run.taken if node not in run.hosts)
+    for job_id, gathering in machine.gatherings.items():
+        releases[_end(gathering)].update(machine.holds[job_id])
+    occupation = Occupation(machine.capacities, spans)
+    missing = {item.job.job_id: book.missing(item) for item in open_ones}
+    found: list[Span] = []
+    collected: set[tuple[int, int]] = set()
+    for time in sorted(releases):
+        for item in open_ones:
+            job, horizon = item.job, item.horizon(machine.now)
+            if missing[job.job_id] <= 0 or horizon <= time:
+                continue
+            free = occupation.at(time, 0, found)
+            for node in sorted(releases[time]):
+                known = (job.job_id, node) in collected or node in machine.held(job)
+                if missing[job.job_id] <= 0 or known or not job.demand.suits(node):
+                    continue
+                part = job.demand.part(node)
+                if all(have >= amount for have, amount in zip(free[node].tolist(), part, strict=True)):
+                    found.append(Span(time, horizon, {node: part}))
+                    free[node] -= part
+                    collected.add((job.job_id, node))
+                    missing[job.job_id] -= 1
+    return found

@@ -1,0 +1,82 @@
+"""Returns: the nodes of a completed on-demand job go back to those that lent them.
+
+Source: Fan et al., IPDPS 2022, section III-B.3; docs/reference/machines.md, rule 7.
+"""
+
+from __future__ import annotations
+
+from holdfast.simulator.shared_nodes.occupants import PartLoan, SharedRun
+from holdfast.simulator.shared_nodes.reservations import ReservationBook
+from holdfast.simulator.shared_nodes.state import SharedMachine
+
+__all__ = ["ReturnService"]
+
+
+class ReturnService:
+    """Returns nodes to lenders, in the order of lending; the rest is released.
+
+    Parameters
+    ----------
+    machine
+        The machine.
+    book
+        Its reservations.
+    loans
+        By the id of a running on-demand job, what others have given up for it.
+    """
+
+    def __init__(self, machine: SharedMachine, book: ReservationBook, loans: dict[int, list[PartLoan]]) -> None:
+        self._machine, self._book, self._loans = machine, book, loans
+
+    def give_back(self, ended: SharedRun) -> None:
+        """Return the nodes that an on-demand job has left.
+
+        A part that is not yet given back is kept from all others.
+        """
+        machine = self._machine
+        left = dict(ended.taken)
+        machine.leave(ended)
+        for node, part in left.items():
+            machine.withhold(node, part)
+        for loan in self._loans.pop(ended.job_id, []):
+            lent = [node for node in loan.nodes if node in left]
+            for node in lent:
+                machine.withhold(node, left[node], give=True)
+            used = self._expand(loan, lent, ended) if loan.parts is not None else self._resume(loan, lent, ended)
+            for node in lent:
+                if node in used:
+                    del left[node]
+                else:
+                    machine.withhold(node, left[node])
+        for node, part in left.items():
+            machine.withhold(node, part, give=True)
+        self._book.release(ended.taken)
+
+    def _expand(self, loan: PartLoan, lent: list[int], ended: SharedRun) -> list[int]:
+        """Expand a shrunk run by the nodes that it lent, as far as they have room again."""
+        machine, run = self._machine, loan.run
+        if not run.running or loan.parts is None:
+            return []
+        back: dict[int, tuple[int, ...]] = {}
+        for node in lent:
+            part = loan.parts[node]
+            room = all(have >= amount for have, amount in zip(machine.free[node].tolist(), part, strict=True))
+            if run.size + len(back) < run.job.largest and room:
+                back[node] = part
+        if back:
+            machine.resize(run, run.taken | back, f"returned by {ended.job_id}")
+        return list(back)
+
+    def _resume(self, loan: PartLoan, lent: list[int], ended: SharedRun) -> list[int]:
+        """Resume a preempted job that waits, on the nodes that it lent and on free ones."""
+        machine, job = self._machine, self._machine.jobs[loan.run.job_id]
+        state = job.state
+        if not state.waiting or state.runs != loan.run.number:
+            return []
+        for need in job.demand.options:
+            for size in range(state.nodes, state.min_nodes - 1, -1):
+                taken = machine.placer.place(job.demand.sized(need, size), machine.free, lent)
+                if taken is not None:
+                    machine.start(job, need, taken, size, f"returned by {ended.job_id}")
+                    return [node for node in lent if node in taken]
+        return []

@@ -1,0 +1,202 @@
+"""The scheduling pass on shared nodes: heads with shadow times in each partition, and the jobs that start.
+
+The rules are those of a replay (docs/reference/machines.md) with sizes: a malleable job starts on as many nodes as it
+can have, and needs its smallest size as a head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from holdfast.policies.port import TOLERANCE
+from holdfast.simulator.shared_nodes.demand import Amounts
+from holdfast.simulator.shared_nodes.expectations import expected_collections, expected_spans
+from holdfast.simulator.shared_nodes.occupation import Occupation, Span
+from holdfast.simulator.shared_nodes.reservations import ReservationBook
+from holdfast.simulator.shared_nodes.shared_job import SharedJob
+from holdfast.simulator.shared_nodes.state import SharedMachine
+from holdfast.workloads.machines.fitted_requests import Need
+
+__all__ = ["SharedScheduler"]
+
+
+class _Head(NamedTuple):
+    """A waiting job with a shadow time."""
+
+    job: SharedJob
+    need: Need
+    time: int
+    end: int
+
+
+class SharedScheduler:
+    """Runs scheduling passes.
+
+    Parameters
+    ----------
+    machine
+        The machine.
+    book
+        Its reservations.
+    depth
+        Reservations of waiting jobs in each partition; 0: the first that cannot start blocks its partition.
+    sort
+        Sorts waiting jobs into the order of the queue.
+    """
+
+    def __init__(
+        self,
+        machine: SharedMachine,
+        book: ReservationBook,
+        depth: int,
+        sort: Callable[[list[SharedJob]], list[SharedJob]],
+    ) -> None:
+        self._machine, self._book, self._depth, self._sort = machine, book, depth, sort
+
+    def run_pass(self) -> None:
+        """Start the waiting jobs that can start, in order."""
+        machine = self._machine
+        queue = self._sort(list(machine.waiting.values()))
+        current = _Pass(machine, self._book, self._depth)
+        for job in queue:
+            job.waits.pass_to(machine.now)
+            if not current.try_job(job):
+                job.waits.since = machine.now
+
+    def stranded(self) -> Amounts:
+        """Free amounts that would in all suffice for the first waiting job that has no room."""
+        machine = self._machine
+        for job in self._sort(list(machine.waiting.values())):
+            for need in job.demand.options:
+                sized = job.demand.sized(need, job.state.min_nodes)
+                if machine.placer.place(sized, machine.free) is not None:
+                    continue
+                free = machine.free[list(need.eligible)].sum(axis=0).tolist()
+                if all(have >= amount for have, amount in zip(free, sized.total, strict=True)):
+                    return tuple(have if amount else 0 for have, amount in zip(free, sized.total, strict=True))
+        return machine.none
+
+
+class _Pass:
+    """One pass."""
+
+    def __init__(self, machine: SharedMachine, book: ReservationBook, depth: int) -> None:
+        self._machine, self._book, self._depth = machine, book, depth
+        self._heads: list[_Head] = []
+        self._plans: list[Span] = []
+        self._waiting = dict.fromkeys(range(len(machine.table.machine.partitions)), 0)
+        #: What is expected besides the plans, from the first head on; and what has started since.
+        self._collected: list[Span] | None = None
+        self._occupation: Occupation | None = None
+        self._started: list[Span] = []
+        #: Needs that have found no room in this pass: free amounts only become smaller.
+        self._failed: set[tuple[int, int]] = set()
+
+    def try_job(self, job: SharedJob) -> bool:
+        """Start a job, or make it a head; returns whether it has started."""
+        waits_in: list[Need] = []
+        for need in job.demand.options:
+            if self._depth == 0 and self._waiting[need.partition]:
+                continue
+            if self._start_in(job, need):
+                return True
+            waits_in.append(need)
+        waits_in = [need for need in waits_in if self._waiting[need.partition] < max(self._depth, 1)]
+        if waits_in and self._depth and self._plan_head(job, waits_in):
+            return True
+        for need in waits_in:
+            self._waiting[need.partition] += 1
+        return False
+
+    def _start_in(self, job: SharedJob, need: Need) -> bool:
+        """Start a job in a partition at the largest size at which no head is delayed."""
+        machine = self._machine
+        job.waits.blocked = False
+        for size, taken in self._placements(job, need):
+            end = machine.now + job.state.limit(size)
+            plans = self._plans_beside(Span(machine.now, end, taken))
+            if plans is not None:
+                self._begin(job, need, taken, size, plans, "in order" if not self._heads else "backfilled")
+                return True
+            job.waits.blocked, job.waits.other = True, self._heads[-1].job.job_id
+        return False
+
+    def _placements(self, job: SharedJob, need: Need) -> Iterator[tuple[int, dict[int, Amounts]]]:
+        """Sizes at which a job has room now, from the largest on."""
+        state = job.state
+        for size in range(state.nodes, state.min_nodes - 1, -1):
+            key = (id(need), size)
+            if key in self._failed:
+                continue
+            taken = self._machine.placer.place(job.demand.sized(need, size), self._machine.free)
+            if taken is None:
+                self._failed.add(key)
+            else:
+                yield size, taken
+
+    def _begin(
+        self, job: SharedJob, need: Need, taken: dict[int, Amounts], size: int, plans: list[Span], cause: str
+    ) -> None:
+        machine = self._machine
+        run = machine.start(job, need, taken, size, cause)
+        self._plans = plans
+        if self._occupation is not None:
+            self._started.append(Span(machine.now, run.expected_end, taken))
+
+    def _plans_beside(self, more: Span) -> list[Span] | None:
+        """The heads in order at their times beside a further job; None: one of them has no place."""
+        plans: list[Span] = []
+        for head in self._heads:
+            taken = self._place_at(head.job, head.need, head.time, TOLERANCE, [more, *plans])
+            if taken is None:
+                return None
+            plans.append(Span(head.time, head.end, taken))
+        return plans
+
+    def _place_at(
+        self, job: SharedJob, need: Need, time: int, slack: int, more: Sequence[Span]
+    ) -> dict[int, Amounts] | None:
+        """A job at its smallest size for its whole walltime from a time on."""
+        size = job.state.min_nodes
+        spans = [*(self._collected or ()), *self._started, *more]
+        assert self._occupation is not None
+        free = self._occupation.least(time, time + job.state.limit(size), slack, spans)
+        return self._machine.placer.place(job.demand.sized(need, size), free)
+
+    def _plan_head(self, job: SharedJob, needs: Sequence[Need]) -> bool:
+        """Give a job its shadow time; it starts, if that is now."""
+        machine = self._machine
+        if self._collected is None:
+            spans = expected_spans(machine)
+            self._occupation = Occupation(machine.capacities, spans)
+            self._collected = expected_collections(machine, self._book, spans)
+        now, size = machine.now, job.state.min_nodes
+        time, need = min(
+            ((self._shadow_time(job, need), place) for place, need in enumerate(needs)),
+            key=lambda found: found,
+        )
+        chosen = needs[need]
+        taken = self._place_at(job, chosen, time, TOLERANCE if time > now else 0, self._plans)
+        assert taken is not None
+        end = time + job.state.limit(size)
+        if time == now:
+            plans = self._plans_beside(Span(now, end, taken))
+            if plans is not None:
+                self._begin(job, chosen, taken, size, plans, "beside the jobs before it")
+                return True
+        self._heads.append(_Head(job, chosen, time, end))
+        self._plans.append(Span(time, end, taken))
+        if job.waits.promised is None:
+            job.waits.promised, job.waits.promised_at = time, now
+        return False
+
+    def _shadow_time(self, job: SharedJob, need: Need) -> int:
+        """The earliest time at which a job can be placed beside the heads."""
+        assert self._occupation is not None
+        now = self._machine.now
+        ends = self._occupation.ends([*(self._collected or ()), *self._started, *self._plans])
+        for time in sorted({now, *(end for end in ends if end > now)}):
+            if self._place_at(job, need, time, 0, self._plans) is not None:
+                return time
+        raise AssertionError(f"job {job.job_id} fits the empty machine")

@@ -1,0 +1,282 @@
+"""Simulations of mechanisms on machines whose jobs share nodes: checks before, and records and accounts after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy, Strict
+from holdfast.policies.mechanism import BASELINE, Mechanism
+from holdfast.policies.order import ORDERS
+from holdfast.simulator.machine.job_factory import job_states
+from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.options import Options
+from holdfast.simulator.resources.machine_jobs import JobStart, JobWait, MachineJob
+from holdfast.simulator.resources.machine_replay import MachineReplay
+from holdfast.simulator.results.records import LAST_TICK, Accounting, Records, Samples
+from holdfast.simulator.results.result import Result
+from holdfast.simulator.shared_nodes.demand import demand_of
+from holdfast.simulator.shared_nodes.engine import SharedEngine
+from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
+from holdfast.simulator.shared_nodes.state import SharedMachine
+from holdfast.simulator.shared_nodes.stretches import Stretch
+from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
+from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
+from holdfast.workloads.table.job import STOCHASTIC, Job
+from holdfast.workloads.table.jobs import Jobs
+
+__all__ = ["check_shared", "simulate_shared"]
+
+#: More waiting jobs than a simulation has.
+_ALL = 1 << 62
+#: Options with one legal value on shared nodes.
+_FIXED = {
+    "passes": "instant",
+    "backfill_length": "walltime",
+    "malleable_head": "minimum",
+    "arrival_takes": "own",
+    "shrunk_lenders": "expand",
+    "preempted_lenders": "resume",
+    "expansion": "none",
+}
+
+
+def check_shared(table: Jobs, workload: MachineWorkload, mechanism: Mechanism | None, options: Options) -> None:
+    """Refuse what mechanisms on shared nodes do not model.
+
+    Raises
+    ------
+    InputError
+        Names the first option, limit or job.
+    """
+    where = "with mechanisms on shared nodes (--machine)"
+    if len(workload.requests) != len(table):
+        raise InputError(f"there must be one request for each of the {len(table):,} jobs of the table")
+    if mechanism is not None:
+        for kind, given, legal in (
+            ("notice", mechanism.notice, ("N", "CUA", "CUP")),
+            ("arrival", mechanism.arrival, ("PAA", "SPAA")),
+        ):
+            if given not in legal:
+                raise ParameterError(f"{kind} strategy", f"{', '.join(legal)} {where}", given)
+    for name, legal in _FIXED.items():
+        if getattr(options, name) != legal:
+            raise ParameterError(name, f"{legal} {where}", getattr(options, name))
+    if options.engine == "compiled":
+        raise ParameterError("engine", f"auto or simpy {where}", options.engine)
+    if type(BACKFILLING[options.backfilling]) not in (Strict, Conservative, Easy):
+        raise ParameterError("backfilling", f"none, easy, easy depth=K or conservative {where}", options.backfilling)
+    if workload.placement not in ("pack", "spread"):
+        raise ParameterError("placement", f"pack or spread {where}", workload.placement)
+    if ORDERS[options.order].half_life is not None:
+        raise ParameterError("order", f"an order without past usage {where}", options.order)
+    for limit in workload.machine.limits:
+        if any(name != "submitted" for quota in (limit.per_user, limit.together) for name in quota.amounts()):
+            raise InputError(f"there must be no limits on running jobs {where}: one is for {limit.scope} {limit.name}")
+    _check_jobs(table, where)
+
+
+def _check_jobs(table: Jobs, where: str) -> None:
+    if table.are(STOCHASTIC).any():
+        raise InputError(f"there must be no stochastic jobs {where}")
+    lives = {
+        "cancelled_at": "is cancelled",
+        "preceding": "depends on another",
+        "running_since": "runs at the beginning",
+    }
+    for name, text in lives.items():
+        if table.has(name):
+            for job in table:
+                if getattr(job, name) is not None:
+                    raise InputError(f"job {job.job_id} {text}, which is not modelled {where}")
+
+
+def simulate_shared(
+    table: Jobs,
+    workload: MachineWorkload,
+    mechanism: Mechanism | None,
+    options: Options,
+    origin: int,
+    progress: Callable[[int], None] | None = None,
+) -> Result:
+    """Simulate jobs on a machine the nodes of which they share.
+
+    Parameters
+    ----------
+    table
+        The job table, with sizes in the unit of the machine.
+    workload
+        The machine, and the requests of the jobs.
+    mechanism
+        How on-demand jobs are served; None: the baseline.
+    options
+        How the machine is operated.
+    origin
+        Ticks of the table's clock at which the simulated clock stands at 0.
+    progress
+        Called with the number of ended jobs.
+
+    Raises
+    ------
+    InputError
+        If something is not modelled (:func:`check_shared`), or the simulation takes too long.
+    """
+    check_shared(table, workload, mechanism, options)
+    whole = machine_unit(workload.machine) == "nodes"
+    machine = SharedMachine(workload.table, workload.placement, options, whole=whole)
+    jobs = _shared_jobs(table, workload, options, origin, baseline=mechanism is None)
+    rule = BACKFILLING[options.backfilling]
+    depth = rule.depth if isinstance(rule, Easy) else _ALL if isinstance(rule, Conservative) else 0
+    engine = SharedEngine(machine, jobs, mechanism, options, depth, progress)
+    engine.run()
+    if machine.now + abs(origin) > LAST_TICK:
+        raise InputError("the jobs take longer than a simulation may")
+    samples = Samples.of(engine.samples)
+    last = max((job.state.end or 0 for job in jobs), default=0)
+    size = machine_size(workload.machine)
+    booked = _accounting(machine, samples, size, engine.opened, last)
+    return Result(
+        mechanism=BASELINE if mechanism is None else mechanism.name,
+        nodes=size,
+        options=options,
+        records=Records.of(_record(job, origin) for job in jobs),
+        samples=samples,
+        booked=booked,
+        losses=machine.usage.losses,
+        origin=origin,
+        table=table,
+        malleable_setup=machine.usage.malleable_setup,
+        unit=machine_unit(workload.machine),
+        on_machine=_replay(workload, machine, jobs, engine, origin),
+    )
+
+
+def _shared_jobs(
+    table: Jobs, workload: MachineWorkload, options: Options, origin: int, *, baseline: bool
+) -> list[SharedJob]:
+    """The jobs with their demands; sizes of states count parts."""
+    given: list[Job] = list(table)
+    demands, divided = [], []
+    for job, request in zip(given, workload.requests, strict=True):
+        walltime = job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
+        demand = demand_of(workload.table, request, walltime, job, baseline=baseline)
+        least = None
+        if job.min_nodes is not None:
+            # The share of the size of the job, rounded up to whole parts.
+            least = max(1, -(-job.min_nodes * demand.parts // job.nodes)) if demand.divided else demand.parts
+        eligible = job.eligible
+        if request.begin is not None and job.submit is not None:
+            eligible = max(job.submit, request.begin, job.eligible or request.begin)
+        demands.append(demand)
+        divided.append(replace(job, nodes=demand.parts, min_nodes=least, eligible=eligible))
+    states = job_states(divided, origin, options, baseline=baseline)
+    partitions = workload.machine.partitions
+    return [
+        SharedJob(
+            state,
+            demand,
+            job.nodes,
+            max(partitions[need.partition].priority for need in demand.options),
+            WaitTimes(),
+        )
+        for job, demand, state in zip(given, demands, states, strict=True)
+    ]
+
+
+def _record(job: SharedJob, origin: int) -> tuple[Any, ...]:
+    """The fields of a :class:`~holdfast.simulator.results.records.JobRecord`."""
+    state: JobState = job.state
+    came = state.first_submit >= 0
+    if came and (state.start is None or state.end is None):
+        raise InvariantError(f"job {job.job_id} was submitted and never ended")
+    status = "no_show"
+    if came:
+        status = "killed" if state.job.killed and state.ends_at_walltime else "completed"
+    return (
+        job.job_id,
+        state.job.type,
+        state.first_submit + origin if came else None,
+        None if state.start is None else state.start + origin,
+        None if state.end is None else state.end + origin,
+        job.size,
+        state.undisturbed,
+        state.preemptions,
+        state.shrinks,
+        status,
+        state.lost,
+        state.first_eligible + origin if state.first_eligible > state.first_submit >= 0 else None,
+    )
+
+
+def _accounting(machine: SharedMachine, samples: Samples, size: int, opened: int | None, last: int) -> Accounting:
+    """Unit-ticks from the first arrival to the last end; raises an error if the runs do not add up to the busy ones."""
+    usage = machine.usage
+    if opened is None:
+        return Accounting(0, 0, 0, 0, 0, 0, 0)
+    busy = held = 0
+    for (begin, used, kept, *_), (end, *_) in pairwise([*samples, (last, 0, 0, 0, 0)]):
+        length = max(0, min(end, last) - max(begin, opened))
+        busy += used * length
+        held += kept * length
+    if busy != usage.total():
+        raise InvariantError(f"the runs account for {usage.total()} of {busy} busy unit-ticks")
+    idle = size * (last - opened) - busy - held
+    return Accounting(usage.compute, usage.setup, usage.checkpoint, usage.lost, usage.warning, held, idle)
+
+
+def _replay(
+    workload: MachineWorkload, machine: SharedMachine, jobs: Sequence[SharedJob], engine: SharedEngine, origin: int
+) -> MachineReplay:
+    """Where each job ran: its last stretch on the same nodes, and those before it."""
+    names = [partition.name for partition in workload.machine.partitions]
+    last: dict[int, int] = {}
+    kept: list[Stretch] = [item for item in machine.stretches if item.end > item.start or not item.resized]
+    for place, item in enumerate(kept):
+        last[item.job.state.row] = place
+
+    def stretch(item: Stretch) -> JobStart:
+        waits = item.job.waits
+        promised = None if waits.promised is None else waits.promised + origin
+        promised_at = None if waits.promised_at is None else waits.promised_at + origin
+        wait = JobWait(0, waits.nodes, waits.reservation, None, waits.other, promised, promised_at)
+        nodes = tuple(sorted(item.taken))
+        taken = tuple(item.taken[node] for node in nodes)
+        partition = names[item.need.partition]
+        return JobStart(
+            item.start + origin,
+            item.end + origin,
+            partition,
+            nodes,
+            taken,
+            None,
+            wait,
+            item.place,
+            item.cause,
+            item.ending,
+        )
+
+    starts: list[JobStart | None] = [None] * len(jobs)
+    past = []
+    for place, item in enumerate(kept):
+        row = item.job.state.row
+        if last[row] == place:
+            starts[row] = stretch(item)
+        else:
+            past.append((row, stretch(item)))
+    given = [
+        MachineJob(job.job_id, job.state.job.submit or 0.0, job.state.job.walltime, job.state.job.runtime, request)
+        for job, request in zip(jobs, workload.requests, strict=True)
+    ]
+    return MachineReplay(
+        workload.table, given, starts, Counter(),
+        np.array(engine.instants, np.int64) + origin,
+        np.array(engine.stranded, np.int64).reshape(-1, len(workload.table.resources)),
+        workload.placement,
+        [job.state.first_submit + origin for job in jobs], [job.state.first_eligible + origin for job in jobs],
+        [None] * len(jobs), past,
+    )  # fmt: skip

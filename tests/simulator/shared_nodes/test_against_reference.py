@@ -1,0 +1,78 @@
+"""Mechanisms on random machines of shared nodes, against the plain reference; and pools, against that of one pool."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.policies.mechanism import parse_mechanism
+from holdfast.simulator.options import Options
+from holdfast.simulator.results.recording import clock_origin
+from holdfast.simulator.results.result import Result
+from holdfast.simulator.shared_simulation import simulate_shared
+from tests.reference.hybrid import MECHANISMS
+from tests.reference.shared_mechanisms import SharedReplay, replay_shared
+from tests.strategies.shared import DEPTHS, SharedCase, random_shared_case
+
+EVERY = ("baseline", *MECHANISMS)
+
+
+def simulated(case: SharedCase, mechanism: str) -> Result:
+    options = Options(backfilling=case.backfilling, tenants=case.tenants)
+    return simulate_shared(case.table, case.workload, parse_mechanism(mechanism), options, clock_origin(case.table))
+
+
+def expected(case: SharedCase, mechanism: str) -> SharedReplay:
+    return replay_shared(
+        case.machine,
+        case.jobs,
+        case.requests,
+        mechanism,
+        placement=case.placement,
+        depth=DEPTHS[case.backfilling],
+        tenants=case.tenants,
+    )
+
+
+def assert_agrees(seed: int, mechanism: str) -> None:
+    """The same starts, ends, preemptions, shrinks and losses, on the same nodes at all times, and the same accounts."""
+    case = random_shared_case(seed)
+    if not case.jobs:
+        return
+    result, reference = simulated(case, mechanism), expected(case, mechanism)
+    replayed = result.on_machine
+    assert replayed is not None
+    spans: dict[int, list[tuple[int, int, tuple[int, ...]]]] = {job.job_id: [] for job in case.jobs}
+    for row, run in [*replayed.past, *((row, run) for row, run in enumerate(replayed.starts) if run is not None)]:
+        if run.end > run.start:
+            spans[case.jobs[row].job_id].append((run.start, run.end, run.nodes))
+    for record in result.records:
+        outcome = reference[record.job_id]
+        assert (record.start, record.end) == (outcome.start, outcome.end), (seed, record.job_id)
+        assert (record.preemptions, record.shrinks) == (outcome.preemptions, outcome.shrinks), (seed, record.job_id)
+        assert record.lost == outcome.lost, (seed, record.job_id)
+        assert sorted(spans[record.job_id]) == joined(outcome.segments), (seed, record.job_id)
+    assert {name: getattr(result.accounting, name) for name in reference.totals} == reference.totals, seed
+
+
+def joined(segments: list[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Segments without cuts between two that have the same nodes and follow each other."""
+    found: list[tuple[int, int, tuple[int, ...]]] = []
+    for start, end, nodes in segments:
+        if found and found[-1][1] == start and found[-1][2] == nodes:
+            found[-1] = found[-1][0], end, nodes
+        else:
+            found.append((start, end, nodes))
+    return found
+
+
+@pytest.mark.parametrize("mechanism", EVERY)
+@pytest.mark.parametrize("seed", range(25))
+def test_random_machines_agree(seed: int, mechanism: str) -> None:
+    assert_agrees(seed, mechanism)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", EVERY)
+def test_twelve_hundred_random_machines_agree(mechanism: str) -> None:
+    for seed in range(1000, 2200):
+        assert_agrees(seed, mechanism)
