@@ -493,8 +493,8 @@ def compare(
     Parameters
     ----------
     results
-        Results by label, or a sequence of results, which are labelled by their own labels or mechanisms; or the first
-        of two results.
+        Results by label, or a sequence of results, which are labelled by their own labels or mechanisms, or by the
+        options in which they differ; or the first of two results.
     *others
         Metrics of :meth:`Result.summary` to show, by default all of them; or the second of two results.
     by
@@ -518,8 +518,8 @@ def compare(
     >>> import holdfast as hf
     >>> trace = hf.generate(jobs=100, seed=1)
     >>> fcfs, sjf = (hf.simulate(trace, order=order) for order in ("fcfs", "sjf"))
-    >>> hf.compare([fcfs], "wait_h", "utilization").index.tolist()
-    ['baseline']
+    >>> hf.compare([fcfs, sjf], "wait_h", "utilization").index.tolist()
+    ['fcfs', 'sjf']
     >>> len(hf.compare(fcfs, sjf, by="type").of("wait_h"))  # all jobs, and the rigid ones
     2
     """
@@ -537,7 +537,13 @@ def compare(
     if by is not None:
         raise ParameterError("by", "left out unless two results are compared job by job", by)
     metrics = others
-    labelled = list(results.items()) if isinstance(results, Mapping) else [(item.name, item) for item in results]
+    if isinstance(results, Mapping):
+        labelled = list(results.items())
+    else:
+        from holdfast.experiments.recordings.variants import distinct_names
+
+        listed = list(results)
+        labelled = list(zip(distinct_names(listed), listed, strict=True))
     labels = [label for label, _ in labelled]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from holdfast.experiments.commands.asking.arguments import JOB_ID, TrustOption, chosen_run, json_file
+from holdfast.experiments.commands.asking.log_replays import SOURCE, is_log, replay_log
 from holdfast.workloads.ground.parameters import Parameter, wholes
 
 if TYPE_CHECKING:
     from holdfast.experiments.stories.machine_story import MachineStories
     from holdfast.experiments.stories.pool_story import PoolStories
     from holdfast.experiments.stories.story import Stories
+    from holdfast.simulator.results.recording import Recording
+    from holdfast.simulator.results.result import Result
 
 __all__ = ["Arguments", "main"]
 
@@ -23,9 +26,7 @@ __all__ = ["Arguments", "main"]
 class Arguments:
     """Options of the command."""
 
-    directory: Annotated[
-        str, Parameter("results of 'holdfast run' with --events or --machine", metavar="DIR", positional=True)
-    ]
+    source: Annotated[str, Parameter(SOURCE, metavar="DIR", positional=True)]
     job: Annotated[
         tuple[int, ...], JOB_ID, Parameter("job ids, as 287 or 287_1", metavar="JOB", positional=True, repeated=True)
     ] = ()
@@ -55,18 +56,23 @@ def main(arguments: Arguments) -> None:
     if not ids and most is None:
         raise InputError("give a job id, or list the worst jobs with --worst 5")
     check_outputs(arguments.json, None)
+    replay = None
+    if is_log(arguments.source):
+        replay = replay_log(arguments.source, "explain", arguments.mechanism)
     facts: list[dict[str, object]] = []
     blocks: list[str] = []
     if most is not None:
-        recording = read_recording(arguments.directory, arguments.mechanism, events=False, trust=arguments.trust)
+        recording: Recording | None = replay
+        if recording is None:
+            recording = read_recording(arguments.source, arguments.mechanism, events=False, trust=arguments.trust)
         facts += worst(recording, most)
         blocks.append(worst_table(recording, most) or "No job waited, was slowed down or lost anything.")
         longest = next((int(str(row["job_id"])) for row in facts if row["ranking"] == "wait"), None)
         if most == 1 and longest is not None:
             with suppress(InputError):  # the table needs no event log, a story does
-                blocks.append(str(_stories(arguments).story(longest)))
+                blocks.append(str(_stories(arguments, replay).story(longest)))
     if ids:
-        stories = _stories(arguments)
+        stories = _stories(arguments, replay)
         for job_id in ids:
             story = stories.story(job_id)
             facts.append(story.as_json())
@@ -77,7 +83,7 @@ def main(arguments: Arguments) -> None:
         print("\n\n".join(blocks))
 
 
-def _stories(arguments: Arguments) -> Stories | MachineStories | PoolStories:
+def _stories(arguments: Arguments, replay: Result | None) -> Stories | MachineStories | PoolStories:
     from pathlib import Path
 
     from holdfast.experiments.output.manifest import open_result
@@ -86,17 +92,19 @@ def _stories(arguments: Arguments) -> Stories | MachineStories | PoolStories:
     from holdfast.experiments.recordings.stored_allocations import has_pools, read_allocations
     from holdfast.experiments.stories.story import Stories
 
-    allocations = read_allocations(arguments.directory, arguments.mechanism)
+    if replay is not None:
+        return Stories(replay)
+    allocations = read_allocations(arguments.source, arguments.mechanism)
     if allocations is not None:
         from holdfast.experiments.stories.machine_story import MachineStories
 
-        recording = read_recording(arguments.directory, arguments.mechanism, events=False, trust=arguments.trust)
+        recording = read_recording(arguments.source, arguments.mechanism, events=False, trust=arguments.trust)
         return MachineStories(recording, allocations)
-    pools = has_pools(arguments.directory, arguments.mechanism)
+    pools = has_pools(arguments.source, arguments.mechanism)
     recording = read_recording(
-        arguments.directory, arguments.mechanism, events=not pools, decisions=True, trust=arguments.trust
+        arguments.source, arguments.mechanism, events=not pools, decisions=True, trust=arguments.trust
     )
-    place = Path(arguments.directory)
+    place = Path(arguments.source)
     content = open_result(place, RUN, check=False).content
     measurement = recorded_measurement(place, content)
     tolerance = measurement.instant_tolerance if "measurement" in content else None
@@ -104,7 +112,7 @@ def _stories(arguments: Arguments) -> Stories | MachineStories | PoolStories:
         from holdfast.experiments.recordings.pool_replays import replay_pools
         from holdfast.experiments.stories.pool_story import PoolStories
 
-        replays = replay_pools(arguments.directory, arguments.mechanism, trust=arguments.trust)
+        replays = replay_pools(arguments.source, arguments.mechanism, trust=arguments.trust)
         return PoolStories(replays, instant_tolerance=tolerance)
     return Stories(recording, instant_tolerance=tolerance)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,7 +86,7 @@ _SPARE_MARKERS = ("v", "P", "X", "<", ">", "h")
 _METADATA = {"png": ("Software",), "pdf": ("CreationDate", "Producer", "Creator"), "svg": ("Date", "Creator")}
 #: Formats of files.
 FORMATS = tuple(_METADATA)
-#: Widths in a legend: of a key with the gaps beside it, and of a character at most [in].
+#: Widths in a legend: of a key with the gaps beside it, and of a character of a name [in].
 _KEY, _CHARACTER = 0.35, 0.055
 # PDF files read a global setting when they are written.
 _writing = threading.Lock()
@@ -172,9 +173,11 @@ def panel_letters(panels: Sequence[Axes]) -> None:
 def legend_above(
     figure: Figure, handles: Sequence[Any], labels: Sequence[str], columns: int | None = None, title: str = ""
 ) -> Legend:
-    """A legend over all panels, where it can cover no data; on a narrow canvas with as many columns as fit."""
+    """A legend over all panels, where it can cover no data, with as many columns as fit."""
     most = max(1, int(width_inches(figure) / (_KEY + _CHARACTER * max(map(len, labels), default=1))))
     wanted = columns or len(labels)
+    while wanted > 1 and not is_narrow(figure) and _legend_width(labels, wanted) > width_inches(figure):
+        wanted -= 1
     return figure.legend(
         handles,
         labels,
@@ -190,6 +193,14 @@ def legend_above(
         title=title or None,
         title_fontsize=FONT["legend"],
     )
+
+
+def _legend_width(labels: Sequence[str], columns: int) -> float:
+    """Width that a legend needs [in]; its entries fill one column after the other."""
+    rows, longer = divmod(len(labels), columns)
+    ends = [rows * column + min(column, longer) for column in range(columns + 1)]
+    longest = [max(map(len, labels[first:end]), default=0) for first, end in pairwise(ends)]
+    return sum(_KEY + _CHARACTER * length for length in longest)
 
 
 def save(

@@ -16,7 +16,7 @@ from holdfast.experiments.recordings.gain_rows import GAIN_COLUMNS, gain_rows
 from holdfast.experiments.recordings.job_groups import GROUPS, ORDERED, group_names, places_by_name
 from holdfast.experiments.recordings.run_file import open_run
 from holdfast.experiments.recordings.summaries import starvation
-from holdfast.experiments.recordings.variants import run_names
+from holdfast.experiments.recordings.variants import distinct_names, run_names
 from holdfast.experiments.recordings.week_blocks import assign_clusters
 from holdfast.experiments.statistics import Interval
 from holdfast.experiments.tables import render
@@ -203,7 +203,7 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
     by
         One of :data:`GROUPS`; None: all jobs together.
     names
-        Names of the results; by default their labels or mechanisms.
+        Names of the results; by default their labels or mechanisms, or what they differ in.
 
     Returns
     -------
@@ -221,7 +221,8 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
     """
     if by is not None and by not in GROUPS:
         raise UnknownNameError("group", by, GROUPS)
-    called = names or (first.name, second.name)
+    first_name, second_name = names or distinct_names((first, second))
+    called = first_name, second_name
     if called[0] == called[1]:
         called = (f"{called[0]} (first)", f"{called[1]} (second)")
     common = _common(first, second, called)

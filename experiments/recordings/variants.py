@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.experiments.recordings.run_file import RUN, chosen_mechanism
 from holdfast.workloads.ground.errors import InputError, TraceError
 
-__all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "make_label", "run_names"]
+if TYPE_CHECKING:
+    from holdfast.simulator.results.recording import Recording
+
+__all__ = ["RUNS", "Variant", "chosen_variant", "distinct_names", "in_label_order", "make_label", "run_names"]
 
 #: Key of ``run.json``: one entry for each run, if an option other than the mechanism had several values.
 RUNS = "runs"
@@ -63,6 +66,27 @@ def make_label(values: Mapping[str, Any]) -> str:
     '120 nodes / outages week / seed 3'
     """
     return _SEPARATOR.join(_words(name, str(values[name])) for name in in_label_order(values))
+
+
+def distinct_names(results: Sequence[Recording]) -> list[str]:
+    """Names of results: their labels or mechanisms, or, where two of these agree, the values in which they differ.
+
+    Results that differ in no option keep equal names.
+    """
+    names = [result.name for result in results]
+    if len(set(names)) == len(names):
+        return names
+    values = [
+        {
+            "mechanism": result.mechanism,
+            "nodes": result.nodes,
+            **{item.name: getattr(result.options, item.name) for item in fields(result.options)},
+        }
+        for result in results
+    ]
+    varied = [name for name in values[0] if len({str(row[name]) for row in values}) > 1]
+    labels = [make_label({name: row[name] for name in varied}) for row in values]
+    return labels if len(set(labels)) == len(labels) else names
 
 
 def _words(name: str, value: str) -> str:

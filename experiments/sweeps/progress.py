@@ -107,6 +107,8 @@ class Bar(_ShownBar):
 class CountBar(_ShownBar):
     """Progress over simulations on standard error, if that is a terminal and they take more than a second.
 
+    When all are done it says that they are compared, which takes as long as some simulations.
+
     Parameters
     ----------
     interval
@@ -138,7 +140,9 @@ class CountBar(_ShownBar):
                     bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} simulations [{elapsed}]",
                     leave=False,
                 )
-                self._bar.start_t = began
+                self._bar.start_t -= perf_counter() - began
+            if self._done == self._total:
+                self._bar.set_description("comparing", refresh=False)
             self._bar.n = self._done
             self._bar.refresh()
 

@@ -121,3 +121,14 @@ def test_dates_come_from_the_header_of_the_trace(tmp_path: Path, capsys: pytest.
     text = told(capsys, out, 1)
     assert "Times are UTC." in text
     assert "\n20" in text
+
+
+def test_a_log_is_replayed_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.swf"
+    assert main(["generate", "--jobs", "150", "--seed", "1", "-o", str(log)]) == 0
+    assert main(["run", str(log), "-o", str(tmp_path / "out"), "--events"]) == 0
+    for words in (["--worst", "1"], ["100"], ["100", "--json"]):
+        assert told(capsys, log, *words) == told(capsys, tmp_path / "out", *words)
+    assert refused(capsys, log, "100", "--run", "CUP-SPAA") == (
+        f"--run CUP-SPAA names a run of a directory, and {log} is a file: run it with 'holdfast run'"
+    )

@@ -19,7 +19,7 @@ from holdfast.experiments.planning.plan_inputs import make_distribution
 from holdfast.simulator import Result
 from holdfast.workloads.ground.errors import InputError
 from tests.support.figure_texts import text_faults
-from tests.support.jobs import rigid
+from tests.support.jobs import on_demand, rigid
 
 pytestmark = pytest.mark.pictures("png", "pdf")
 
@@ -48,6 +48,32 @@ def drawn(name: str, results: list[Result], **canvas: Any) -> Figure:
 def test_no_texts_of_one_result_cover_each_other(name: str, width: str, results: list[Result]) -> None:
     figure = drawn(name, results, width=width)
     assert figure.get_figwidth() == {"column": COLUMN, "page": PAGE}[width]
+    assert text_faults(figure) == []
+
+
+def test_all_figures_are_drawn_here() -> None:
+    drawn_here = {*OF_ONE, *OF_SEVERAL, "plot_gains", "plot_plan"}
+    assert {name for name in hf.figures.__all__ if name.startswith("plot_")} == drawn_here
+
+
+def of_users(count: int) -> Result:
+    """A result of the jobs of some users, rigid and on-demand in turn, all of them with long names."""
+    names = [f"a user number {user + 1}" for user in range(count)]
+    rows = [
+        kind(1 + 2 * place + offset, 5000.0 * place + 600.0 * offset, 2 + place % 3, 3600.0, user=name, project=name)
+        for place, name in enumerate(names)
+        for offset, kind in enumerate((rigid, on_demand))
+    ]
+    return hf.simulate(rows, 6, "CUA-SPAA")
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("users", [1, 2, 12])
+@pytest.mark.parametrize("width", ["column", "page"])
+@pytest.mark.parametrize("name", OF_ONE)
+def test_no_texts_of_users_cover_each_other(name: str, width: str, users: int) -> None:
+    colored = {"color": "user"} if name == "plot_gantt" else {}
+    figure = getattr(hf.figures, name)(of_users(users), width=width, **colored)
     assert text_faults(figure) == []
 
 

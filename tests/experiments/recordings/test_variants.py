@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import holdfast as hf
 from holdfast.experiments.cli import main
 from holdfast.experiments.planning.wait_pairs import pairs_of_results
 from holdfast.experiments.recordings.archive import read_recording
+from holdfast.experiments.recordings.variants import distinct_names
 from holdfast.experiments.tables import read_csv
 from holdfast.simulator import simulate
 from holdfast.workloads.ground.errors import InputError
@@ -166,3 +168,15 @@ def test_simulations_in_memory_are_labelled_likewise() -> None:
         hf.simulate_each(JOBS, 8, order=[])
     with pytest.raises(InputError, match="two of these simulations are 'sjf'"):
         hf.simulate_each(JOBS, 8, order=["sjf", "sjf"])
+
+
+def test_results_are_named_by_what_they_differ_in() -> None:
+    jobs = [rigid(number, 60 * number, 2, 600, user="ann") for number in range(1, 30)]
+    plain, sjf, larger = simulate(jobs, 4), simulate(jobs, 4, order="sjf"), simulate(jobs, 6, order="sjf")
+    assert distinct_names([plain, sjf]) == ["fcfs", "sjf"]
+    assert distinct_names([plain, sjf, larger]) == ["fcfs / 4 nodes", "sjf / 4 nodes", "sjf / 6 nodes"]
+    assert distinct_names([plain, plain]) == ["baseline", "baseline"]
+    assert distinct_names([plain, replace(sjf, label="mine")]) == ["baseline", "mine"]
+    found = hf.compare(plain, sjf)
+    assert (found.first, found.second) == ("fcfs", "sjf")
+    assert hf.compare([plain, larger]).index.tolist() == ["fcfs / 4 nodes", "sjf / 6 nodes"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 
 import pytest
@@ -24,6 +25,11 @@ def test_a_bar_is_shown_while_the_first_simulation_goes_on(monkeypatch: pytest.M
         until(lambda: "0/3 simulations" in shown.getvalue())
         bar.advance(2, 3)
         until(lambda: "2/3 simulations" in shown.getvalue())
+        bar.advance(3, 3)
+        until(lambda: "comparing: 100%" in shown.getvalue())
+    # The time is that since the first call: no test takes an hour.
+    assert set(re.findall(r"simulations \[(\S*):\d\d\]", shown.getvalue())) <= {f"{minute:02}" for minute in range(60)}
+    assert re.search(r"simulations \[\d\d:\d\d\]", shown.getvalue())
     assert shown.getvalue().endswith("\r")  # it is wiped out
 
 
