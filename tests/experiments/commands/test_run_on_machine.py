@@ -203,7 +203,10 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
     [
         (["--nodes", "4"], "--nodes must be left out with --machine: its file describes the nodes, not 4"),
         (["--unit", "nodes"], "--unit must be left out with --machine"),
-        (["--mechanism", "CUA-SPAA"], "need partitions of whole nodes: jobs share the nodes of cpu"),
+        (
+            ["--mechanism", "CUA-SPAA", "--placement", "slurm"],
+            "placement must be pack or spread with mechanisms on shared nodes",
+        ),
         (["--events"], "--events must be left out with --machine: its replay keeps no event log"),
         (
             ["--failure-mtbf", "5y", "--mechanism", "CUA-PAA"],

@@ -91,5 +91,5 @@ def test_the_command_writes_rows_and_decisions(
     written(tmp_path, ROW)
     assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml", "-o", "found"]) == 0
     assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 jobs" in capsys.readouterr().out
-    assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1")
+    assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1,")
     assert len((tmp_path / "found-decisions.csv").read_text().splitlines()) == 1

@@ -93,7 +93,11 @@ def test_another_machine_or_placement_is_another_run(log: str) -> None:
 @pytest.mark.parametrize(
     ("workload", "mechanisms", "said"),
     [
-        ({"machine": "machine.toml"}, "CUA-SPAA", "need partitions of whole nodes: jobs share the nodes of 1"),
+        (
+            {"machine": "machine.toml", "placement": "slurm"},
+            "CUA-SPAA",
+            "pack or spread with mechanisms on shared nodes",
+        ),
         ({"machine": "machine.toml", "nodes": 4}, "baseline", "nodes must be left out with a machine"),
         ({"placement": "pack"}, "baseline", "placement needs a machine"),
         ({"machine": "machine.toml", "placement": "best"}, "baseline", "pack or spread or slurm"),
