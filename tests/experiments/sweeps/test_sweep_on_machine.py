@@ -93,11 +93,6 @@ def test_another_machine_or_placement_is_another_run(log: str) -> None:
 @pytest.mark.parametrize(
     ("workload", "mechanisms", "said"),
     [
-        (
-            {"machine": "machine.toml", "placement": "slurm"},
-            "CUA-SPAA",
-            "pack or spread with mechanisms on shared nodes",
-        ),
         ({"machine": "machine.toml", "nodes": 4}, "baseline", "nodes must be left out with a machine"),
         ({"placement": "pack"}, "baseline", "placement needs a machine"),
         ({"machine": "machine.toml", "placement": "best"}, "baseline", "pack or spread or slurm"),
@@ -110,3 +105,9 @@ def test_what_a_machine_does_not_have_is_refused(
     with pytest.raises(InputError) as refusal:
         list(expand(make_sweep(workload={"traces": [log], **workload}, mechanisms=mechanisms)))
     assert said in str(refusal.value)
+
+
+def test_a_run_that_a_machine_cannot_have_says_why(log: str) -> None:
+    workload = {"traces": [log], "machine": "machine.toml", "placement": "slurm"}
+    (run,) = expand(make_sweep(workload=workload, mechanisms="CUA-SPAA"))
+    assert "pack or spread with mechanisms on shared nodes" in simulate_run(run).error
