@@ -172,6 +172,7 @@ def submitted(lab: Lab, name: str, *words: str) -> None:
     assert Path(name, "submitted").exists(), done.stderr
 
 
+@pytest.mark.timeout(1200)  # the longest job may double to more than five hours of the lab
 def test_attempts_of_a_plan_respond_sooner_than_doubling(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
