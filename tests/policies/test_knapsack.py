@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from fractions import Fraction
+from itertools import accumulate, combinations
+from math import ceil
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.policies.arrival import ARRIVALS, LeastLossAtArrival, PreemptAtArrival, ShrinkPreemptAtArrival
-from holdfast.policies.knapsack import Item, cheapest_cover
+from holdfast.policies.knapsack import Item, _least, cheapest_cover
 from holdfast.policies.mechanism import parse_mechanism
 from holdfast.policies.port import Preempt, Request, Shrink, SystemView
 from holdfast.simulator import simulate
@@ -54,6 +56,28 @@ class TestCover:
     @given(problem=problems())
     def test_the_best_of_all_selections(self, problem: tuple[list[Item], int]) -> None:
         assert cheapest_cover(*problem) == brute_force(*problem)
+
+    @settings(max_examples=1000)
+    @given(
+        offers=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), min_size=1, max_size=6),
+        first=st.integers(0, 5),
+        missing=st.integers(0, 60),
+    )
+    def test_the_bound_is_the_price_with_a_split_offer(
+        self, offers: list[tuple[int, int]], first: int, missing: int
+    ) -> None:
+        """A looser bound would cost time alone, a tighter one the best selection in rare cases."""
+        offers.sort(key=lambda offer: Fraction(*offer))
+        first = min(first, len(offers))
+        weights = [0, *accumulate(weight for _, weight in offers)]
+        prices = [0, *accumulate(price for price, _ in offers)]
+        rest, paid = missing, Fraction(0)
+        for price, weight in offers[first:]:
+            taken = min(rest, weight)
+            rest -= taken
+            paid += Fraction(taken * price, weight)
+        expected = 1001 if rest else ceil(paid)
+        assert _least(offers, weights, prices, first, missing, 1000) == expected
 
     def test_by_hand(self) -> None:
         """By cost the first two come first; but they do not suffice, and the third does without them."""
