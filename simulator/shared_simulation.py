@@ -30,7 +30,7 @@ from holdfast.workloads.machines.machine_workload import MachineWorkload, machin
 from holdfast.workloads.table.job import STOCHASTIC, Job
 from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["check_shared", "simulate_shared"]
+__all__ = ["check_shared_nodes", "simulate_shared_nodes"]
 
 #: More waiting jobs than a simulation has.
 _ALL = 1 << 62
@@ -46,7 +46,7 @@ _FIXED = {
 }
 
 
-def check_shared(table: Jobs, workload: MachineWorkload, mechanism: Mechanism | None, options: Options) -> None:
+def check_shared_nodes(table: Jobs, workload: MachineWorkload, mechanism: Mechanism | None, options: Options) -> None:
     """Refuse what mechanisms on shared nodes do not model.
 
     Raises
@@ -86,7 +86,7 @@ def _check_jobs(table: Jobs, where: str) -> None:
             raise InputError(f"job {job.job_id} runs at the beginning, which is not modelled {where}")
 
 
-def simulate_shared(
+def simulate_shared_nodes(
     table: Jobs,
     workload: MachineWorkload,
     mechanism: Mechanism | None,
@@ -114,9 +114,9 @@ def simulate_shared(
     Raises
     ------
     InputError
-        If something is not modelled (:func:`check_shared`), or the simulation takes too long.
+        If something is not modelled (:func:`check_shared_nodes`), or the simulation takes too long.
     """
-    check_shared(table, workload, mechanism, options)
+    check_shared_nodes(table, workload, mechanism, options)
     whole = machine_unit(workload.machine) == "nodes"
     machine = SharedMachine(workload.table, workload.placement, options, whole=whole)
     jobs = _shared_jobs(table, workload, options, origin, baseline=mechanism is None)

@@ -345,11 +345,11 @@ def _shared_result(
     """The result of mechanisms on a machine the nodes of which jobs share."""
     if closed:
         raise InputError("there must be no outages and failures with mechanisms on shared nodes (--machine)")
-    from holdfast.simulator.shared_simulation import simulate_shared
+    from holdfast.simulator.shared_simulation import simulate_shared_nodes
 
     began = perf_counter()
     with pause_collector():
-        found = simulate_shared(table, workload, mechanism, options, origin, progress)
+        found = simulate_shared_nodes(table, workload, mechanism, options, origin, progress)
     return replace(found, engine_seconds=perf_counter() - began)
 
 

@@ -183,12 +183,12 @@ def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Si
     if workload is not None:
         from holdfast.simulator.machine_rules import check_machine_replay
         from holdfast.simulator.partitioned_simulation import are_pools, needs_pools
-        from holdfast.simulator.shared_simulation import check_shared
+        from holdfast.simulator.shared_simulation import check_shared_nodes
 
         jobs = Jobs.of(simulation.jobs)
         workload = replace(workload, placement=own.machine.placement)
         if mechanism != BASELINE and not are_pools(workload.machine):
-            check_shared(jobs, workload, parse_mechanism(mechanism), options)
+            check_shared_nodes(jobs, workload, parse_mechanism(mechanism), options)
         elif mechanism == BASELINE and not needs_pools(jobs, workload.machine):
             check_machine_replay(options)
         configuration["machine"] = {**configuration["machine"], "placement": own.machine.placement}

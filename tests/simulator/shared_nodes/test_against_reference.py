@@ -8,7 +8,7 @@ from holdfast.policies.mechanism import parse_mechanism
 from holdfast.simulator.options import Options
 from holdfast.simulator.results.recording import clock_origin
 from holdfast.simulator.results.result import Result
-from holdfast.simulator.shared_simulation import simulate_shared
+from holdfast.simulator.shared_simulation import simulate_shared_nodes
 from tests.reference.hybrid import MECHANISMS
 from tests.reference.shared_mechanisms import SharedReplay, replay_shared
 from tests.strategies.shared import DEPTHS, SharedCase, random_shared_case, with_limits, with_shared_lives
@@ -18,7 +18,9 @@ EVERY = ("baseline", *MECHANISMS)
 
 def simulated(case: SharedCase, mechanism: str) -> Result:
     options = Options(backfilling=case.backfilling, tenants=case.tenants)
-    return simulate_shared(case.table, case.workload, parse_mechanism(mechanism), options, clock_origin(case.table))
+    return simulate_shared_nodes(
+        case.table, case.workload, parse_mechanism(mechanism), options, clock_origin(case.table)
+    )
 
 
 def expected(case: SharedCase, mechanism: str) -> SharedReplay:
