@@ -129,7 +129,7 @@ def test_the_line_below_says_which_jobs_the_baseline_is_of(tmp_path: Path, capsy
     for words, jobs in (
         (["--order", "fcfs,sjf"], "as the trace records them"),
         (["--mechanism", "baseline,N-PAA"], "of the drawn job table"),
-        (["--mechanism", "baseline,N-PAA", "--types", "project:1=on-demand"], "of the recorded job table"),
+        (["--mechanism", "baseline,N-PAA", "--types", "user:388=on-demand"], "of the recorded job table"),
     ):
         assert main(["run", str(tmp_path / "log.swf"), "-o", str(tmp_path / "out"), "--force", *words]) == 0
         assert f"\nbaseline: the jobs {jobs}, all rigid" in capsys.readouterr().out
