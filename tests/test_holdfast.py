@@ -129,8 +129,10 @@ def test_results_are_compared_by_label() -> None:
     assert list(table.columns) == ["wait_h", "utilization"]
     for order, result in results.items():
         assert table.loc[order, "wait_h"] == result.summary()["wait_h"]
+    # Results without labels of their own have those of the options in which they differ.
+    assert list(hf.compare(list(results.values())).index) == ["fcfs", "sjf"]
     with pytest.raises(InputError, match="two results are labelled 'baseline'"):
-        hf.compare(list(results.values()))
+        hf.compare([results["sjf"], results["sjf"]])
     with pytest.raises(InputError, match="unknown metric 'wait': did you mean"):
         hf.compare(results, "wait")
 
