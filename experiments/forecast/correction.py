@@ -83,9 +83,10 @@ def correct_forecast(evidence: Evidence, forecasts: Floats, features: Floats) ->
     """Quantiles of a start from the forecasts of the experts and from what such forecasts missed in back-tests.
 
     Each back-test is one possible outcome. If its job started at once, this one may. Otherwise this job waits more than
-    a minute, as much longer or shorter than the weighted median of the experts as that job did. Back-tests are weighted
-    by how near their features are. Of a job that has not started it is known that its wait is longer: the distribution
-    is the Kaplan-Meier estimate. Without such jobs long waits would be missing among the last tests.
+    a minute, unless the experts expect less, and as much longer or shorter than their weighted median as that job did.
+    Back-tests are weighted by how near their features are. Of a job that has not started it is known that its wait is
+    longer: the distribution is the Kaplan-Meier estimate. Without such jobs long waits would be missing among the last
+    tests.
 
     Parameters
     ----------
@@ -105,7 +106,9 @@ def correct_forecast(evidence: Evidence, forecasts: Floats, features: Floats) ->
     started, actual = evidence.started, to_scale(evidence.waits)
     weights = weigh_experts(evidence)
     missed = actual - evidence.forecasts[:, :, _MIDDLE] @ weights
-    waited = np.maximum(forecasts[:, _MIDDLE] @ weights + missed, _AT_ONCE)
+    expected = forecasts[:, _MIDDLE] @ weights
+    # Where the experts expect a start at once, a back-test that missed nothing is one, too.
+    waited = np.maximum(expected + missed, min(expected, _AT_ONCE))
     possible = np.where(started & (actual <= _AT_ONCE), actual, waited)
     near = _nearness(evidence.features, features)
     quantiles: Floats = np.maximum(_quantiles(possible, started, near, np.array(STEPS)), SHORTEST)
