@@ -82,7 +82,7 @@ def recognise_log(path: str | Path, header: Mapping[str, str]) -> Recognition | 
     path
         The file.
     header
-        Its header, as in :class:`holdfast.workloads.logs.trace.Trace`.
+        Its header, as ``Trace.header``.
 
     Returns
     -------
