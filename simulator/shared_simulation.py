@@ -20,7 +20,7 @@ from holdfast.simulator.resources.machine_jobs import JobStart, JobWait, Machine
 from holdfast.simulator.resources.machine_replay import MachineReplay
 from holdfast.simulator.results.records import LAST_TICK, Accounting, Records, Samples
 from holdfast.simulator.results.result import Result
-from holdfast.simulator.shared_nodes.demand import demand_of
+from holdfast.simulator.shared_nodes.demand import job_demand
 from holdfast.simulator.shared_nodes.engine import SharedEngine
 from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
 from holdfast.simulator.shared_nodes.state import SharedMachine
@@ -157,7 +157,7 @@ def _shared_jobs(
     demands, divided = [], []
     for job, request in zip(given, workload.requests, strict=True):
         walltime = job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
-        demand = demand_of(workload.table, request, walltime, job, baseline=baseline)
+        demand = job_demand(workload.table, request, walltime, job, baseline=baseline)
         least = None
         if job.min_nodes is not None:
             # The share of the size of the job, rounded up to whole parts.

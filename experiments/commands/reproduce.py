@@ -181,13 +181,13 @@ def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Don
 
 def _expected_cost(chosen: Sequence[str], how: Reproduction) -> str:
     """What the experiments that are not in the directory yet will cost."""
-    from holdfast.experiments.study.expected_cost import expected_cost, size_of, stored_costs
+    from holdfast.experiments.study.expected_cost import expected_cost, experiment_size, stored_costs
 
     known = how.catalogue()
     missing = [name for name in chosen if how.fresh or not (how.directory / f"{name}.json").exists()]
     if not missing:
         return "expected cost: little, all are in the directory; those with other settings are measured again"
-    sizes = {name: size_of(known[name], how.parameters(known[name])) for name in missing}
+    sizes = {name: experiment_size(known[name], how.parameters(known[name])) for name in missing}
     return expected_cost(sizes, how.workers, stored_costs())
 
 

@@ -106,7 +106,7 @@ def correct_forecast(evidence: Evidence, forecasts: Floats, features: Floats) ->
     started, actual = evidence.started, to_scale(evidence.waits)
     weights = weigh_experts(evidence)
     missed = actual - evidence.forecasts[:, :, _MIDDLE] @ weights
-    expected = forecasts[:, _MIDDLE] @ weights
+    expected = float(forecasts[:, _MIDDLE] @ weights)
     # Where the experts expect a start at once, a back-test that missed nothing is one, too.
     waited = np.maximum(expected + missed, min(expected, _AT_ONCE))
     possible = np.where(started & (actual <= _AT_ONCE), actual, waited)

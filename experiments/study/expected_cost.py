@@ -18,7 +18,7 @@ from holdfast.experiments.study.cost_log import read_costs, took
 from holdfast.experiments.study.experiment import Experiment
 from holdfast.workloads.ground.files import atomic_open
 
-__all__ = ["Costs", "expected_cost", "full_costs", "size_of", "stored_costs"]
+__all__ = ["Costs", "expected_cost", "experiment_size", "full_costs", "stored_costs"]
 
 _STORE = Path(__file__).with_name("expected_costs.json")
 _UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0}
@@ -33,7 +33,7 @@ def stored_costs() -> Costs:
     return found
 
 
-def size_of(experiment: Experiment, parameters: Any) -> str | None:
+def experiment_size(experiment: Experiment, parameters: Any) -> str | None:
     """Which stored cost belongs to the parameters of an experiment: ``full``, ``quick`` or None."""
     sizes = {"full": experiment.parameters, "quick": experiment.quick}
     return next((name for name, own in sizes.items() if own == parameters), None)
@@ -45,7 +45,7 @@ def expected_cost(sizes: Mapping[str, str | None], workers: int, costs: Costs) -
     Parameters
     ----------
     sizes
-        Size of each experiment, as :func:`size_of` returns it.
+        Size of each experiment, as :func:`experiment_size` returns it.
     workers
         Number of processes that share the work.
     costs

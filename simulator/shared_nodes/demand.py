@@ -11,7 +11,7 @@ from holdfast.workloads.machines.fitted_requests import Need, NodeTable, UnfitEr
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.table.job import MALLEABLE, ON_DEMAND, Job
 
-__all__ = ["Amounts", "Demand", "demand_of"]
+__all__ = ["Amounts", "Demand", "job_demand"]
 
 #: Amounts of the resources of a node, in the order of the node table.
 Amounts = tuple[int, ...]
@@ -69,12 +69,12 @@ class Demand:
         need = self.options[0]
         return self.table.capacities[node] if need.exclusive else need.last if last else need.vector
 
-    def sized(self, need: Need, size: int) -> Need:
+    def resize(self, need: Need, size: int) -> Need:
         """The need for a number of parts; the smaller last part is there only at the full size."""
         return need if not self.divided or size == need.nodes else replace(need, nodes=size, last=need.vector)
 
 
-def demand_of(table: NodeTable, request: ResourceRequest, walltime: float, job: Job, *, baseline: bool) -> Demand:
+def job_demand(table: NodeTable, request: ResourceRequest, walltime: float, job: Job, *, baseline: bool) -> Demand:
     """The demand of a job.
 
     Parameters

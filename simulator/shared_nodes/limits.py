@@ -34,7 +34,7 @@ class LimitBook:
         """The limit that has no room for what a job asks for at a size; None: each has."""
         if not self._limits:
             return None
-        sized = job.demand.sized(need, size)
+        sized = job.demand.resize(need, size)
         count = sized.nodes or sized.least_nodes
         return self._stops(job, need, (1, count, *sized.total[:3]))
 

@@ -79,7 +79,7 @@ class ReturnService:
             return []
         for need in job.demand.options:
             for size in range(state.nodes, state.min_nodes - 1, -1):
-                taken = machine.placer.place(job.demand.sized(need, size), machine.free, lent)
+                taken = machine.placer.place(job.demand.resize(need, size), machine.free, lent)
                 if taken is not None and self._limits.stops(job, need, taken) is None:
                     machine.start(job, need, taken, size, f"returned by {job_id}")
                     return [node for node in lent if node in taken]

@@ -75,7 +75,7 @@ class SharedScheduler:
             for need in job.demand.options:
                 if self._limits.stops_request(job, need, job.state.min_nodes) is not None:
                     continue
-                sized = job.demand.sized(need, job.state.min_nodes)
+                sized = job.demand.resize(need, job.state.min_nodes)
                 if machine.placer.place(sized, machine.free) is not None:
                     continue
                 free = machine.free[list(need.eligible)].sum(axis=0).tolist()
@@ -154,7 +154,7 @@ class _Pass:
             key = (id(need), size)
             if key in self._failed:
                 continue
-            taken = self._machine.placer.place(job.demand.sized(need, size), self._machine.free)
+            taken = self._machine.placer.place(job.demand.resize(need, size), self._machine.free)
             if taken is None:
                 self._failed.add(key)
             else:
@@ -185,7 +185,7 @@ class _Pass:
         spans = [*(self._collected or ()), *self._started, *more]
         assert self._occupation is not None
         free = self._occupation.least(time, time + job.state.limit(size), slack, spans)
-        return self._machine.placer.place(job.demand.sized(need, size), free)
+        return self._machine.placer.place(job.demand.resize(need, size), free)
 
     def _plan_head(self, job: SharedJob, needs: Sequence[Need]) -> bool:
         """Give a job its shadow time; it starts, if that is now."""

@@ -62,7 +62,7 @@ class TenantService:
                 room = np.zeros_like(machine.capacities)
                 for node, hold in hosts.items():
                     room[node] = hold.part
-                taken = machine.placer.fill(job.demand.sized(need, size), list(hosts), room)
+                taken = machine.placer.fill(job.demand.resize(need, size), list(hosts), room)
                 if taken is not None and self._limits.stops(job, need, taken) is None:
                     lenders = sorted({hosts[node].job.job_id for node in taken})
                     names = ", ".join(map(str, lenders))

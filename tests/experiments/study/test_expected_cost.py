@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from holdfast.experiments.study.expected_cost import expected_cost, full_costs, size_of, stored_costs
+from holdfast.experiments.study.expected_cost import expected_cost, experiment_size, full_costs, stored_costs
 from holdfast.experiments.study.experiment import all_experiments, find_experiment
 from tests.places import ROOT
 
@@ -34,9 +34,9 @@ def test_costs_are_shared_by_the_processes(sizes: dict[str, str | None], workers
 
 def test_the_size_of_parameters() -> None:
     experiment = find_experiment("checkpoint-fig6")
-    assert size_of(experiment, experiment.parameters) == "full"
-    assert size_of(experiment, experiment.quick) == "quick"
-    assert size_of(experiment, "other parameters") is None
+    assert experiment_size(experiment, experiment.parameters) == "full"
+    assert experiment_size(experiment, experiment.quick) == "quick"
+    assert experiment_size(experiment, "other parameters") is None
 
 
 def test_stored_costs_are_those_of_the_answers_and_name_experiments() -> None:
