@@ -75,8 +75,10 @@ ended_by_slurm() {
 }
 trap early USR1
 trap ask USR2
-trap ended_by_slurm TERM
 trap stop_timer EXIT
+# A TERM between the start of the timer and the note of its process would leave the timer behind: it waits for the note.
+terminated=''
+trap 'terminated=1' TERM
 
 "${program[@]}" &
 app=$!
@@ -85,6 +87,8 @@ if [ "$checkpointed" = 1 ]; then
     timer=$!
     disown "$timer"
 fi
+trap ended_by_slurm TERM
+[ -z "$terminated" ] || ended_by_slurm
 # wait ends at each signal, too; the status of a process that has ended is remembered.
 code=0
 while kill -0 "$app" 2>/dev/null; do

@@ -108,6 +108,19 @@ def test_short_programs_leave_no_timer(times: int, tmp_path: Path, processes: li
     assert len(processes) >= times
 
 
+@pytest.mark.parametrize("line", ['"${program[@]}" &', "    nap &", "    timer=$!", '    disown "$timer"'])
+def test_a_signal_while_the_timer_starts_leaves_none(
+    line: str, tmp_path: Path, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    path = script(tmp_path, ["true"])
+    text = path.read_text()
+    assert text.count(f"\n{line}\n") == 1
+    path.write_text(text.replace(f"\n{line}\n", f"\n{line}\nkill -TERM $$\n"))
+    process = begun(path, processes)
+    assert process.wait(60) == 143
+    until(lambda: not session(process.pid), 20)
+
+
 def test_the_timer_asks_the_program_to_save(tmp_path: Path, processes: list[subprocess.Popen[bytes]]) -> None:
     (tmp_path / "a").mkdir()
     program = ["bash", "-c", "trap 'exit 85' USR1; while :; do read -t 0.05 <> <(:); done"]
