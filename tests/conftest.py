@@ -14,7 +14,7 @@ from holdfast.policies.port import SystemView
 from tests.support.sketching import KINDS, sketches
 
 #: A test that asks for more examples than this draws a share of what it asks for, but in the profile "thorough".
-_DEFAULT, _SHARE = 10, 0.2
+_DEFAULT, _SHARE = 10, 0.1
 
 # Time limits for single examples would make tests fail on a busy machine. The same examples are tried every time, so
 # that a failure belongs to the change at hand; "thorough" (make slow) draws new ones, and finds what they miss.
