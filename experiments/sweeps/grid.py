@@ -15,6 +15,7 @@ from typing import Any
 from holdfast.experiments.recordings.measurement import Measurement
 from holdfast.experiments.sweeps.configuration import Sweep, TraceFile
 from holdfast.experiments.sweeps.fingerprint import model_fingerprint
+from holdfast.experiments.sweeps.machine_check import check_on_machine
 from holdfast.experiments.sweeps.plugins import Sources, find_sources
 from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.options import Options
@@ -236,6 +237,9 @@ def expand(sweep: Sweep) -> list[RunConfiguration]:
     runs: dict[str, RunConfiguration] = {}
     # Runs of one job table are adjacent, so that a worker builds it only once.
     for workload in _workloads(sweep):
+        if isinstance(workload, Log) and workload.machine is not None:
+            rules = product(sweep.mechanisms, [options for _, options, *_ in points])
+            check_on_machine(workload.machine, workload.placement, rules, typed=workload.typed is not None)
         default = (workload.seed if isinstance(workload, GeneratedYear) else 0,)
         seeds = sweep.assignment.seeds if sweep.assignment.seeds is not None else default
         for seed, (assignment, options, varied, measure), mechanism in product(seeds, points, sweep.mechanisms):
