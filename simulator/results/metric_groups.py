@@ -52,6 +52,7 @@ class Group(StrEnum):
     STUDY = "experiments"
 
 
+_ARRAYS = (np.generic, np.ndarray)
 #: Ticks of an hour.
 HOUR = 3600 * SECOND
 
@@ -90,4 +91,4 @@ def evaluate(metrics: Iterable[Metric], context: object) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+    return value.tolist() if isinstance(value, _ARRAYS) else value
