@@ -18,6 +18,7 @@ from holdfast.experiments.forecast.correction import ENOUGH, Evidence, correct_f
 from holdfast.experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION, ask_experts, waited_time
 from holdfast.experiments.forecast.machine_state import MachineState
 from holdfast.experiments.forecast.median_errors import MedianErrors, join_medians
+from holdfast.experiments.forecast.pool import PoolTerms, at_steps, pool, pool_terms, simulation_weight
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.experiments.forecast.wait_quantiles import STEPS, WaitQuantiles, from_scale, to_scale
 
@@ -31,6 +32,8 @@ FEWEST = 10
 _MOST = 998
 #: Place of the median among the levels of the experts.
 _MIDDLE = LEVELS.index(0.5)
+#: Place of the simulation among the experts.
+_SIMULATION = EXPERTS.index(SIMULATION)
 #: A start within a second of an end of an interval is inside, because logs count seconds [s].
 _SECOND = 1.0
 
@@ -141,7 +144,9 @@ class TrackRecord:
         scaled = to_scale([forecasts[name] for name in EXPERTS])
         features = _features(job.nodes, len(state.waiting) - 1, scaled)
         corrected = correct_forecast(_evidence(self.like(waiting)), scaled, features)
-        joined = join_medians(corrected, scaled[:, _MIDDLE], self._replay(waiting).medians, state.at)
+        replayed = self._replay(waiting)
+        pooled = pool(corrected, at_steps(scaled[_SIMULATION]), simulation_weight(replayed.terms, state.at))
+        joined = join_medians(pooled, scaled[:, _MIDDLE], replayed.medians, state.at)
         return WaitQuantiles(STEPS, from_scale(joined).tolist())
 
     def quality(self, waiting: bool) -> Quality:
@@ -193,28 +198,42 @@ class _Replay(NamedTuple):
         Places of the corrected ones.
     quantiles
         Their corrected quantiles.
+    terms
+        Scores of pools with the simulation.
     medians
         Errors of the medians before they were joined.
     """
 
     places: list[int]
     quantiles: list[WaitQuantiles]
+    terms: PoolTerms
     medians: MedianErrors
 
 
 def _replay(tests: Sequence[BackTest]) -> _Replay:
     if len(tests) < ENOUGH:
-        return _Replay([], [], MedianErrors(np.empty((0, 1 + len(EXPERTS))), np.empty(0)))
+        nothing = np.empty(0)
+        return _Replay(
+            [], [], PoolTerms(nothing, nothing, nothing), MedianErrors(np.empty((0, 1 + len(EXPERTS))), nothing)
+        )
     evidence = _evidence(tests)
     places, corrected = replay(evidence)
-    forecasts, waits, times = evidence.forecasts[places, :, _MIDDLE], evidence.waits[places], evidence.times[places]
-    medians = from_scale(np.column_stack((corrected[:, STEPS.index(0.5)], forecasts)))
+    waits, times = evidence.waits[places], evidence.times[places]
+    forecasts, simulated = evidence.forecasts[places, :, _MIDDLE], at_steps(evidence.forecasts[places, _SIMULATION])
+    terms = pool_terms(corrected, simulated, to_scale(waits), times + waits)
+    pooled = np.array(
+        [
+            pool(corrected[row], simulated[row], simulation_weight(terms.before(row), at))
+            for row, at in enumerate(times.tolist())
+        ]
+    ).reshape(corrected.shape)
+    medians = from_scale(np.column_stack((pooled[:, STEPS.index(0.5)], forecasts)))
     past = MedianErrors(np.abs(medians - waits[:, None]), times + waits)
     joined = [
-        join_medians(corrected[row], forecasts[row], MedianErrors(past.errors[:row], past.starts[:row]), at)
+        join_medians(pooled[row], forecasts[row], MedianErrors(past.errors[:row], past.starts[:row]), at)
         for row, at in enumerate(times.tolist())
     ]
-    return _Replay(places, [WaitQuantiles(STEPS, from_scale(row).tolist()) for row in joined], past)
+    return _Replay(places, [WaitQuantiles(STEPS, from_scale(row).tolist()) for row in joined], terms, past)
 
 
 def _evidence(tests: Sequence[BackTest]) -> Evidence:
