@@ -137,12 +137,13 @@ class TrackRecord:
         simulated
             Quantiles of the simulation [s].
         """
-        waiting = waited_time(state, job) > 0
+        waited = waited_time(state, job)
+        waiting = waited > 0
         if self._waits is None or not self.corrects(waiting):
             return None
         forecasts = ask_experts(self._waits, state, job, simulated)
         scaled = to_scale([forecasts[name] for name in EXPERTS])
-        features = _features(job.nodes, len(state.waiting) - 1, scaled)
+        features = _features(job.nodes, len(state.waiting) - 1, waited, scaled)
         corrected = correct_forecast(_evidence(self.like(waiting)), scaled, features)
         replayed = self._replay(waiting)
         pooled = pool(corrected, at_steps(scaled[_SIMULATION]), simulation_weight(replayed.terms, state.at))
@@ -239,19 +240,22 @@ def _replay(tests: Sequence[BackTest]) -> _Replay:
 def _evidence(tests: Sequence[BackTest]) -> Evidence:
     """Back-tests as arrays."""
     forecasts = to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests])
+    features = [_features(test.nodes, test.queue, test.waited, row) for test, row in zip(tests, forecasts, strict=True)]
     return Evidence(
         forecasts,
         np.array([test.wait for test in tests]),
         np.array([test.started for test in tests], dtype=bool),
         np.array([test.at for test in tests]),
-        np.array([_features(test.nodes, test.queue, row) for test, row in zip(tests, forecasts, strict=True)]),
+        np.array(
+            [_features(test.nodes, test.queue, test.waited, row) for test, row in zip(tests, forecasts, strict=True)]
+        ),
     )
 
 
-def _features(nodes: int, queue: int, forecasts: Floats) -> Floats:
-    """Size of a job and length of the queue, in powers of two, and the simulated lower quartile and median."""
-    simulated = forecasts[EXPERTS.index(SIMULATION)]
-    return np.array((math.log2(nodes), math.log2(1 + queue), simulated[_MIDDLE - 1], simulated[_MIDDLE]))
+def _features(nodes: int, queue: int, waited: float, forecasts: Floats) -> Floats:
+    """Size of a job and length of the queue, in powers of two; its wait until now, simulated quartile and median."""
+    sizes = (math.log2(nodes), math.log2(1 + queue))
+    return np.array((*sizes, to_scale(waited), *forecasts[_SIMULATION, _MIDDLE - 1 : _MIDDLE + 1]))
 
 
 def _measure_quality(waiting: bool, quantiles: Floats, waits: Floats) -> Quality:
