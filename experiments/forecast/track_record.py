@@ -246,9 +246,7 @@ def _evidence(tests: Sequence[BackTest]) -> Evidence:
         np.array([test.wait for test in tests]),
         np.array([test.started for test in tests], dtype=bool),
         np.array([test.at for test in tests]),
-        np.array(
-            [_features(test.nodes, test.queue, test.waited, row) for test, row in zip(tests, forecasts, strict=True)]
-        ),
+        np.array(features),
     )
 
 
