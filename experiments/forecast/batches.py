@@ -20,7 +20,7 @@ _APART = 3600.0
 
 def kind_numbers(jobs: TraceJobs) -> Numbers:
     """Number of each job's kind: user, project, walltime and size class (powers of two), shape (jobs,)."""
-    kinds = np.frexp(jobs.column("nodes").astype(float))[1].astype(np.int64)
+    kinds: Numbers = np.frexp(jobs.column("nodes").astype(float))[1].astype(np.int64)
     for name in ("user", "project", "walltime"):
         values, numbers = np.unique(jobs.column(name), return_inverse=True)
         kinds = np.unique(kinds * len(values) + numbers.reshape(-1), return_inverse=True)[1].reshape(-1)
