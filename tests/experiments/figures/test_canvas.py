@@ -201,6 +201,7 @@ def test_a_part_of_a_figure_grows_with_its_panels() -> None:
     assert figure.get_figheight() == pytest.approx(5.0)  # the upper part is twice as high as 2 inches
 
 
+@pytest.mark.system
 def test_formats(results: list[Result], tmp_path: Path) -> None:
     figure = drawn("plot_queue", results)
     paths = save(figure, tmp_path / "queue", formats=("svg", "pdf"))
