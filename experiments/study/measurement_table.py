@@ -59,6 +59,8 @@ class Measured:
         self.traces = sorted({row["trace"] for row in self._rows})
         #: Indices of rows, by columns and their values.
         self._cells: dict[tuple[str, ...], Mapping[tuple[Any, ...], list[int]]] = {}
+        #: Results of :meth:`_table`: the claims of a page ask for most of them several times.
+        self._reduced: dict[tuple[Any, ...], Floats] = {}
 
     def values(self, name: str) -> list[Any]:
         """The values of a column, sorted."""
@@ -100,6 +102,12 @@ class Measured:
 
     def _table(self, metric: str, asked: Mapping[str, Any], reduce: Any) -> Floats:
         where = {name: value for name, value in asked.items() if value is not None}
+        key = (metric, reduce, *where.items())
+        if key not in self._reduced:
+            self._reduced[key] = self._reduce(metric, where, reduce)
+        return self._reduced[key].copy()
+
+    def _reduce(self, metric: str, where: Mapping[str, Any], reduce: Any) -> Floats:
         names = tuple(where)
         if names not in self._cells:
             cells: dict[tuple[Any, ...], list[int]] = {}

@@ -313,7 +313,7 @@ def test_every_built_in_order_is_in_the_plain_reference() -> None:
 @pytest.mark.parametrize("name", [*PLAIN, "fairshare"])
 def test_easy_with_every_order_is_the_plain_reference(name: str) -> None:
     moved = 0
-    for seed in range(60):
+    for seed in range(25):
         t = _table(seed)
         first = t["submit"][0]
         t["submit"] = [submit - first for submit in t["submit"]]
@@ -325,7 +325,7 @@ def test_easy_with_every_order_is_the_plain_reference(name: str) -> None:
         expected = replay_easy_naive(*columns, priority=priority)
         assert _starts(t, name) == expected, seed
         moved += expected != replay_easy_naive(*columns)
-    assert name == "fcfs" or moved > 20
+    assert name == "fcfs" or moved > 8
 
 
 @pytest.mark.system

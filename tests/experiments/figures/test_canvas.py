@@ -29,6 +29,14 @@ OF_ONE = ("plot_gantt", "plot_queue", "plot_use", "plot_on_demand", "plot_wait_m
 OF_SEVERAL = ("plot_machine", "plot_accounting", "plot_mechanisms")
 
 
+#: Widths and numbers of groups: fewest and most groups leave the least room, each at one width.
+GROUPS = [
+    pytest.param(width, count, marks=() if (width, count) in (("column", 12), ("page", 1)) else pytest.mark.system)
+    for width in ("column", "page")
+    for count in (1, 2, 12)
+]
+
+
 @pytest.fixture(scope="module")
 def results() -> list[Result]:
     """Twelve results of the same jobs."""
@@ -43,7 +51,7 @@ def drawn(name: str, results: list[Result], **canvas: Any) -> Figure:
     return figure
 
 
-@pytest.mark.parametrize("width", ["column", "page"])
+@pytest.mark.parametrize("width", ["column", pytest.param("page", marks=pytest.mark.system)])
 @pytest.mark.parametrize("name", OF_ONE)
 def test_no_texts_of_one_result_cover_each_other(name: str, width: str, results: list[Result]) -> None:
     figure = drawn(name, results, width=width)
@@ -87,8 +95,7 @@ def test_no_texts_of_several_results_cover_each_other(
     assert text_faults(drawn(name, results[:series], width=width)) == []
 
 
-@pytest.mark.parametrize("groups", [1, 2, 12])
-@pytest.mark.parametrize("width", ["column", "page"])
+@pytest.mark.parametrize(("width", "groups"), GROUPS)
 def test_no_texts_of_differences_cover_each_other(width: str, groups: int) -> None:
     users = [f"a user number {user + 1}" for user in range(groups)]
     jobs = [
@@ -100,8 +107,7 @@ def test_no_texts_of_differences_cover_each_other(width: str, groups: int) -> No
     assert text_faults(figure) == []
 
 
-@pytest.mark.parametrize("reservations", [1, 2, 12])
-@pytest.mark.parametrize("width", ["column", "page"])
+@pytest.mark.parametrize(("width", "reservations"), GROUPS)
 def test_no_texts_of_a_plan_cover_each_other(width: Any, reservations: int) -> None:
     runtime = make_distribution("uniform", {"min": "1h", "max": "20h"})
     milestones = np.linspace(20 / reservations, 20, reservations).tolist()
@@ -195,6 +201,7 @@ def test_a_part_of_a_figure_grows_with_its_panels() -> None:
     assert figure.get_figheight() == pytest.approx(5.0)  # the upper part is twice as high as 2 inches
 
 
+@pytest.mark.system
 def test_formats(results: list[Result], tmp_path: Path) -> None:
     figure = drawn("plot_queue", results)
     paths = save(figure, tmp_path / "queue", formats=("svg", "pdf"))

@@ -13,7 +13,7 @@ from holdfast.experiments.study.redraw import describe_picture, draw_pictures
 from holdfast.experiments.tables import read_csv
 from holdfast.workloads.logs.readers import read_trace
 
-pytestmark = pytest.mark.pictures("png")
+pytestmark = [pytest.mark.pictures("png"), pytest.mark.system]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,6 @@ def pictures(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.suffix in (".png", ".pdf")}
 
 
-@pytest.mark.system
 @pytest.mark.parametrize("kind", ["experiment", "replay"])
 def test_pictures_are_the_same_bytes_again(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     source: Path = request.getfixturevalue(kind)
@@ -51,7 +50,6 @@ def test_pictures_are_the_same_bytes_again(kind: str, request: pytest.FixtureReq
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
-@pytest.mark.system
 def test_only_the_named_are_drawn(experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for path in experiment.glob("*.csv"):
         shutil.copy(path, tmp_path)
@@ -104,7 +102,6 @@ def test_refusals_are_one_sentence(experiment: Path, tmp_path: Path, capsys: pyt
     assert "is not a directory" in refused([str(file)], capsys)
 
 
-@pytest.mark.system
 @pytest.mark.parametrize("kind", ["experiment", "replay"])
 def test_a_changed_table_is_named(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -117,7 +114,6 @@ def test_a_changed_table_is_named(
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
-@pytest.mark.system
 def test_changed_verdicts_are_written_again(
     experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,7 +144,6 @@ def test_a_damaged_table_is_refused_and_nothing_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-fig3.csv"]
 
 
-@pytest.mark.system
 def test_a_damaged_table_of_a_replay_leaves_no_picture_of_another(
     replay: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -234,6 +234,7 @@ def test_a_history_is_refitted_when_it_has_grown_by_just_that_share(growth: str)
         assert runs == fitted
 
 
+@pytest.mark.system
 def test_a_distribution_without_a_finite_plan_does_not_end_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the usual distributions fitted to a heavy tail may be."""
     endless = SimpleNamespace(chosen=SimpleNamespace(good=lambda: pareto(100.0, 0.4)))

@@ -260,7 +260,7 @@ BROKEN: list[tuple[str, Any, str, str, str]] = [
     ("policy", "kind", "rule", "words"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN]
 )
 def test_a_broken_policy_is_caught_by_the_right_sentence(policy: Any, kind: str, rule: str, words: str) -> None:
-    report = check_policy(policy, kind)
+    report = check_policy(policy, kind, scenarios=120)
     found = {finding.rule: finding for finding in report.findings}
     assert rule in found, str(report)
     assert words in found[rule].what

@@ -200,6 +200,7 @@ def test_a_pipe_is_read_once(tmp_path):
     writer.join()
 
 
+@pytest.mark.system
 def test_real_traces_are_recognised():
     assert read_trace(trace_file("KTH-SP2-1996-2.1-cln.swf.gz")).nodes == 100
     assert len(read_trace(trace_file("theta_2018_sample_projects.swf.gz")).jobs) == 3_000
