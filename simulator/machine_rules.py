@@ -14,8 +14,17 @@ from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.outages.outage import Outage
+from holdfast.workloads.table.job_lifecycle import replay_start
+from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["are_pools", "check_machine_replay", "check_machine_rules", "check_shared_rules", "replay_under"]
+__all__ = [
+    "are_pools",
+    "check_machine_replay",
+    "check_machine_rules",
+    "check_shared_rules",
+    "needs_shared_simulation",
+    "replay_under",
+]
 
 #: Options with one legal value under mechanisms on shared nodes.
 _FIXED = {
@@ -41,6 +50,18 @@ def are_pools(machine: Machine) -> bool:
     return (
         all(partition.exclusive for partition in machine.partitions) and len(set(names)) == len(names) and not limited
     )
+
+
+def needs_shared_simulation(table: Jobs, machine: Machine, mechanism: Mechanism | None) -> bool:
+    """Whether jobs are simulated on named nodes by :mod:`holdfast.simulator.shared_simulation`.
+
+    Jobs that run at the beginning need it on every machine; a mechanism, and notices of jobs that never come, where the
+    partitions are no pools.
+    """
+    if replay_start(table) is not None:
+        return True
+    absent = bool(table.column("submit").size) and any(job.submit is None for job in table)
+    return not are_pools(machine) and (mechanism is not None or absent)
 
 
 def check_machine_rules(
@@ -82,7 +103,9 @@ def check_shared_rules(placement: str, mechanism: Mechanism | None, options: Opt
         Names the first of them.
     """
     where = "with mechanisms on shared nodes (--machine)"
-    if mechanism is not None:
+    if mechanism is None:
+        where = "on a machine (--machine) where jobs run at the beginning, or never come"
+    else:
         for kind, given, legal in (
             ("notice", mechanism.notice, ("N", "CUA", "CUP")),
             ("arrival", mechanism.arrival, ("PAA", "SPAA")),

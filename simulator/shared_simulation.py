@@ -20,6 +20,7 @@ from holdfast.simulator.resources.machine_jobs import JobStart, JobWait, Machine
 from holdfast.simulator.resources.machine_replay import MachineReplay
 from holdfast.simulator.results.records import LAST_TICK, Accounting, Records, Samples
 from holdfast.simulator.results.result import Result
+from holdfast.simulator.services.starting_state import find_starting_state
 from holdfast.simulator.shared_nodes.demand import job_demand
 from holdfast.simulator.shared_nodes.engine import SharedEngine
 from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
@@ -50,9 +51,6 @@ def check_shared_nodes(table: Jobs, workload: MachineWorkload, mechanism: Mechan
     check_shared_rules(workload.placement, mechanism, options)
     if table.are(STOCHASTIC).any():
         raise InputError(f"there must be no stochastic jobs {where}")
-    for job in table if table.has("running_since") else ():
-        if job.running_since is not None:
-            raise InputError(f"job {job.job_id} runs at the beginning, which is not modelled {where}")
 
 
 def simulate_shared_nodes(
@@ -91,13 +89,16 @@ def simulate_shared_nodes(
     jobs = _shared_jobs(table, workload, options, origin, baseline=mechanism is None)
     rule = BACKFILLING[options.backfilling]
     depth = rule.depth if isinstance(rule, Easy) else _ALL if isinstance(rule, Conservative) else 0
-    engine = SharedEngine(machine, jobs, mechanism, options, depth, progress)
+    state = find_starting_state([job.state for job in jobs], origin)
+    engine = SharedEngine(machine, jobs, mechanism, options, depth, state, progress)
     engine.run()
     if machine.now + abs(origin) > LAST_TICK:
         raise InputError("the jobs take longer than a simulation may")
     samples = Samples.of(engine.samples)
     ended = [(job.state.first_submit, job.state.end) for job in jobs if job.state.end is not None]
     opened = min((submit for submit, _ in ended), default=None)
+    if opened is not None and state is not None:
+        opened = state.begin
     last = max((end for _, end in ended), default=0)
     size = machine_size(workload.machine)
     booked = _accounting(machine, samples, size, opened, last)

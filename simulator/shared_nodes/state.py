@@ -175,17 +175,24 @@ class SharedMachine:
         size: int,
         cause: str,
         hosts: Mapping[int, Hold] | None = None,
+        since: int | None = None,
     ) -> SharedRun:
-        """Start a waiting or gathering job; ``hosts`` are the holds inside of which it runs, by node."""
+        """Start a waiting or gathering job.
+
+        ``hosts`` are the holds inside of which it runs, by node. A job that runs when the simulation begins has run
+        ``since`` an earlier time.
+        """
         state = job.state
         self.waiting.pop(job.job_id, None)
         state.waiting = False
         state.runs += 1
         job.waits.pass_to(self.now)
-        run = SharedRun(state, need, taken, size, self.units(taken), self.now)
+        run = SharedRun(state, need, taken, size, self.units(taken), self.now if since is None else since)
+        if since is not None:
+            run.enter(self.now)
         self.runs[job.job_id] = run
         if state.start is None:
-            state.start = self.now
+            state.start = run.start
         for node, part in taken.items():
             hold = hosts.get(node) if hosts else None
             if hold is None:

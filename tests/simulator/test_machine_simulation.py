@@ -218,11 +218,15 @@ def test_what_is_not_modelled_is_refused(options: dict[str, object], said: str) 
     assert said in str(refusal.value)
 
 
-def test_all_types_are_rigid_and_no_job_runs_before() -> None:
+def test_all_types_are_rigid_and_a_job_may_run_before() -> None:
     urgent = hf.Job(7, hf.JobType.ON_DEMAND, 0, 1, 10, 10)
     assert hf.simulate([urgent], machine=SHARED).records[0].end == 10 * SECOND  # rigid under the baseline
-    with pytest.raises(InputError, match="job 1 runs before the replay"):
-        hf.simulate([rigid(1, 0, 1, 10, 10, running_since=5)], machine=SHARED)
+    jobs = [rigid(1, 0, 1, 10, 10, running_since=5), rigid(2, 1, 1, 20, 20, running_since=2)]
+    result = hf.simulate(jobs, machine=SHARED)
+    assert [(record.start, record.end) for record in result.records] == [(5e6, 15e6), (2e6, 22e6)]
+    # Time counts from the later start on: 10 and 17 core-seconds.
+    assert result.accounting.compute == 27 * SECOND
+    assert result.on_machine.used["cores"] == 27 * SECOND
 
 
 def test_a_job_that_does_not_fit_is_named() -> None:
