@@ -283,7 +283,8 @@ def plain_result(
         return started
     ended = started + jobs.runtime
     took = perf_counter() - began
-    refuse_late_end(int(ended.max()), origin)
+    last = int(ended.max())
+    refuse_late_end(last, origin)
     if progress is not None:
         progress(len(ended))
     return Result(
@@ -292,7 +293,7 @@ def plain_result(
         options=options,
         records=found.make_records(started, ended),
         samples=PlainSamples(jobs, started, ended),
-        booked=accounting(jobs, ended, nodes),
+        booked=accounting(found.busy, last - found.opened, nodes),
         engine_seconds=took,
         origin=origin,
         table=table,
