@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from holdfast.policies.mechanism import Mechanism
-from holdfast.policies.order import ORDERS
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.machine_jobs import MachineJob
@@ -120,8 +119,6 @@ def check_shared_rules(placement: str, mechanism: Mechanism | None, options: Opt
     _check_backfilling(options, (Strict, Conservative, Easy), where)
     if placement not in ("pack", "spread"):
         raise ParameterError("placement", f"pack or spread {where}", placement)
-    if ORDERS[options.order].half_life is not None:
-        raise ParameterError("order", f"an order without past usage {where}", options.order)
 
 
 def _check_backfilling(options: Options, kinds: tuple[type, ...], where: str) -> None:

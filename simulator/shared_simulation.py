@@ -12,6 +12,7 @@ import numpy as np
 
 from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy
 from holdfast.policies.mechanism import BASELINE, Mechanism
+from holdfast.policies.order import ORDERS
 from holdfast.simulator.machine.job_factory import job_states
 from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine_rules import check_shared_rules
@@ -26,9 +27,10 @@ from holdfast.simulator.shared_nodes.engine import SharedEngine
 from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
 from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.simulator.shared_nodes.stretches import Stretch
-from holdfast.workloads.ground.errors import InputError, InvariantError
+from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
 from holdfast.workloads.table.job import STOCHASTIC, Job
+from holdfast.workloads.table.job_lifecycle import replay_start
 from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["check_shared_nodes", "simulate_shared_nodes"]
@@ -51,6 +53,9 @@ def check_shared_nodes(table: Jobs, workload: MachineWorkload, mechanism: Mechan
     check_shared_rules(workload.placement, mechanism, options)
     if table.are(STOCHASTIC).any():
         raise InputError(f"there must be no stochastic jobs {where}")
+    if replay_start(table) is not None and ORDERS[options.order].half_life is not None:
+        legal = "an order without past usage on a machine (--machine) where jobs run at the beginning"
+        raise ParameterError("order", legal, options.order)
 
 
 def simulate_shared_nodes(

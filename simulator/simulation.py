@@ -166,7 +166,7 @@ def simulate_table(
         from holdfast.simulator.partitioned_simulation import needs_pools
 
         if book is not None or prior is not None:
-            raise InputError("a replay on a machine (--machine) has no stochastic jobs and no starting state")
+            raise InputError("a replay on a machine (--machine) has no stochastic jobs and no usage before it begins")
         check_outages(outages, jobs=table, named=True)
         closed = bool(outages) or failures is not None
         pools = are_pools(on_machine.machine)

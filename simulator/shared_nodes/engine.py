@@ -143,7 +143,7 @@ class SharedEngine:
                 sizes[id(job.demand.options[0])],
                 job.state.walltime,
                 job.state.user,
-                job.state.project,
+                job.account or job.state.project,
             )
             for job in self._jobs
         ]
@@ -230,6 +230,12 @@ class SharedEngine:
 
     def _plan_at(self, at: int, run: SharedRun, reservation: PartReservation) -> None:
         self._clock.call(at, PLAN, run.job.rank, lambda: self._notices.carry_out(run, reservation))
+
+    def hold(self, run: SharedRun) -> None:
+        """Count the usage of a run from now on, by its node equivalents."""
+        job = self._machine.jobs[run.job_id]
+        size = 0 if run.over else run.size
+        self._queue.hold(job.state.row, job.demand.equivalents * size / job.demand.parts, self._machine.now)
 
     def end(self, run: SharedRun) -> None:
         """Schedule the completion of a run at its present end."""

@@ -204,6 +204,7 @@ class SharedMachine:
                 self._change(node, hold.footprint, before)
         self._causes[job.job_id] = cause, self._starts
         self._starts += 1
+        self.clock.hold(run)
         self.clock.end(run)
         return run
 
@@ -211,6 +212,7 @@ class SharedMachine:
         """A run leaves its nodes."""
         self._note(run)
         run.over = True
+        self.clock.hold(run)
         del self.runs[run.job_id]
         for node, part in run.taken.items():
             hold = run.hosts.pop(node, None)
@@ -232,6 +234,7 @@ class SharedMachine:
         run.size += len(taken) - len(run.taken)
         run.taken, run.units = taken, self.units(taken)
         run.update_ends(self.now)
+        self.clock.hold(run)
         self._causes[run.job_id] = cause, self._causes[run.job_id][1]
         self.clock.end(run)
 

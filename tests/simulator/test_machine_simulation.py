@@ -229,6 +229,19 @@ def test_all_types_are_rigid_and_a_job_may_run_before() -> None:
     assert result.on_machine.used["cores"] == 27 * SECOND
 
 
+@pytest.mark.parametrize("mechanism", ["baseline", "N-PAA"])
+def test_a_limit_may_keep_all_jobs_from_starting(mechanism: str) -> None:
+    # Two tasks fit n2, but fill n1 first, and then take two nodes.
+    machine = make_machine(
+        nodes=[{"names": "n1", "cores": 1}, {"names": "n2", "cores": 2}],
+        limits=[{"user": "u", "together": {"nodes": 1}}],
+    )
+    job = rigid(1, 0, 2, 10, 10, user="u")
+    result = hf.simulate([job], machine=machine, requests=[ResourceRequest(tasks=2)], mechanism=mechanism)
+    assert (result.records[0].start, result.records[0].status) == (None, "no_show")
+    assert result.summary()["jobs"] == 0
+
+
 def test_a_job_that_does_not_fit_is_named() -> None:
     with pytest.raises(InputError, match="job 1 does not fit the machine: it asks for more cores than a node of its"):
         hf.simulate([rigid(1, 0, 1, 10, 10)], machine=SHARED, requests=[ResourceRequest(cores=5)])

@@ -72,7 +72,10 @@ def test_a_replay_on_a_machine_begins_with_the_jobs_that_run_then(
         assert all(row["start"] == row["submit"] for row in before if row["preemptions"] == "0")
         assert all(allocations[row["job_id"]]["nodes"] for row in before)
     assert cli.main([*words, "--order", "fairshare"]) == 2
-    assert "an order without past usage on a machine (--machine) where jobs run" in capsys.readouterr().err
+    assert (
+        "an order without past usage on a machine (--machine) where jobs run at the beginning"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_sweep_compares_mechanisms(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

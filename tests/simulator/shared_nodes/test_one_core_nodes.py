@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -79,6 +81,16 @@ def test_jobs_that_run_at_the_beginning_equal_one_pool(mechanism: str) -> None:
         result, pool = on_one_core_nodes(table, mechanism), simulate(table.jobs, table.nodes, mechanism)
         assert outcomes(result) == outcomes(pool), seed
         assert result.accounting == pool.accounting
+
+
+@pytest.mark.parametrize("mechanism", EVERY)
+def test_orders_by_past_usage_equal_one_pool(mechanism: str) -> None:
+    for seed in range(8):
+        random, table = Random(seed), busy_job_table(seed)
+        jobs = [replace(job, user=random.choice("uvw"), project=random.choice(("a", "b", ""))) for job in table.jobs]
+        for order in ("fairshare half_life=600", "multifactor age=1 fairshare=1000 half_life=600"):
+            result = on_one_core_nodes(table._replace(jobs=jobs), mechanism, order=order)
+            assert outcomes(result) == outcomes(simulate(jobs, table.nodes, mechanism, order=order)), (seed, order)
 
 
 def test_a_lent_node_that_an_arrival_leaves_to_a_tenant_is_not_returned() -> None:

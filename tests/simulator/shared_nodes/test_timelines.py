@@ -186,7 +186,6 @@ def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
         ({"mechanism": "N-KNAPSACK"}, "arrival strategy must be PAA, SPAA with mechanisms on shared nodes"),
         ({"placement": "slurm"}, "placement must be pack or spread with mechanisms on shared nodes"),
         ({"backfilling": "easy length=runtime"}, "backfilling must be none, easy, easy depth=K or conservative with"),
-        ({"order": "fairshare"}, "order must be an order without past usage with mechanisms on shared nodes"),
         ({"expansion": "even"}, "expansion must be none with mechanisms on shared nodes"),
         ({"outages": [Outage(OutageKind.MAINTENANCE, 0, 9, on="n1")]}, "there must be no outages and failures"),
     ],
