@@ -107,8 +107,7 @@ class SharedRun:
 
     def settle(self, now: int) -> None:
         """Book the time of a malleable run since the last change; before its size changes."""
-        job, since = self.job, self.since
-        self.since = now
+        job, since, self.since = self.job, self.since, now
         if not self.malleable:
             return
         ready = min(max(since, self.start + job.setup), now)
@@ -133,10 +132,10 @@ class SharedRun:
 
     def complete(self, usage: Usage) -> None:
         """Book a completed run."""
-        job, units = self.job, self.units
         if self.opened > self.start:
             self.abandon(self.end, usage)
             return
+        job, units = self.job, self.units
         self.settle(self.end)
         if self.malleable:
             usage.setup += self._in_setup

@@ -187,10 +187,11 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         log = read_machine_log(asked.input, asked.reading, cancelled=asked.life.cancelled == "keep")
         trace, workload = fit_log_to_machine(log, described, placement=machine.placement)
         need_jobs(trace, asked.input)
-        requests = dict(zip(trace.jobs.column("job_id").tolist(), workload.requests, strict=True))
-        trace = asked.life.cut(trace)
-        kept = tuple(requests[number] for number in trace.jobs.column("job_id").tolist())
-        workload = replace(workload, requests=kept)
+        if asked.life.starting_state is not None or asked.life.until is not None:
+            requests = dict(zip(trace.jobs.column("job_id").tolist(), workload.requests, strict=True))
+            trace = asked.life.cut(trace)
+            kept = tuple(requests[number] for number in trace.jobs.column("job_id").tolist())
+            workload = replace(workload, requests=kept)
         given = assign(trace, asked.assignment, seed=asked.seed) if drawn else as_rigid(trace)
         jobs, remarks = asked.life.of_jobs(trace, given)
         configuration |= asked.life.manifest_entry
