@@ -98,18 +98,18 @@ class SharedEngine:
         """Simulate until all jobs have ended."""
         begin = self._machine.now
         running: Container[int] = () if self._state is None else self._begin(self._state)
-        known: list[SharedJob] = []
-        for job in self._jobs:
-            state = job.state
-            if state.first_submit < 0 or state.job.preceding is not None or job.job_id in running:
-                continue
-            if state.submit < begin and state.eligible == state.submit:
-                known.append(job)
-            else:
-                self._submit_at(max(state.submit, begin), job)
+        coming = [
+            job
+            for job in self._jobs
+            if job.state.first_submit >= 0 and job.state.job.preceding is None and job.job_id not in running
+        ]
+        known = [job for job in coming if job.state.submit < begin and job.state.eligible == job.state.submit]
         # Jobs that wait already come in the order of their submits, before those of this instant; so do notices.
         for job in sorted(known, key=lambda job: (job.state.submit, job.state.rank)):
             self._clock.call(begin, ARRIVAL, 0, lambda job=job: self._submit(job))  # type: ignore[misc]
+        for job in coming:
+            if job.state.submit >= begin or job.state.eligible > job.state.submit:
+                self._submit_at(max(job.state.submit, begin), job)
         if self._mechanism is not None and self._mechanism.notice != "N":
             self._expect_notices(begin)
         self._clock.run()
