@@ -104,7 +104,8 @@ def simulate_shared_nodes(
     opened = min((submit for submit, _ in ended), default=None)
     if opened is not None and state is not None:
         opened = state.begin
-    last = max((end for _, end in ended), default=0)
+    # A limit may keep a preempted job, which ran at the beginning, from running again.
+    last = max((*(end for _, end in ended), *(item.end for item in machine.stretches)), default=0)
     size = machine_size(workload.machine)
     booked = _accounting(machine, samples, size, opened, last)
     return Result(
