@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from holdfast.policies.mechanism import Mechanism
-from holdfast.policies.order import ORDERS
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.machine_jobs import MachineJob
@@ -14,8 +13,17 @@ from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.outages.outage import Outage
+from holdfast.workloads.table.job_lifecycle import replay_start
+from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["are_pools", "check_machine_replay", "check_machine_rules", "check_shared_rules", "replay_under"]
+__all__ = [
+    "are_pools",
+    "check_machine_replay",
+    "check_machine_rules",
+    "check_shared_rules",
+    "needs_shared_simulation",
+    "replay_under",
+]
 
 #: Options with one legal value under mechanisms on shared nodes.
 _FIXED = {
@@ -41,6 +49,18 @@ def are_pools(machine: Machine) -> bool:
     return (
         all(partition.exclusive for partition in machine.partitions) and len(set(names)) == len(names) and not limited
     )
+
+
+def needs_shared_simulation(table: Jobs, machine: Machine, mechanism: Mechanism | None) -> bool:
+    """Whether jobs are simulated on named nodes by :mod:`holdfast.simulator.shared_simulation`.
+
+    Jobs that run at the beginning need it on every machine; a mechanism, and notices of jobs that never come, where the
+    partitions are no pools.
+    """
+    if replay_start(table) is not None:
+        return True
+    absent = bool(table.column("submit").size) and any(job.submit is None for job in table)
+    return not are_pools(machine) and (mechanism is not None or absent)
 
 
 def check_machine_rules(
@@ -82,7 +102,9 @@ def check_shared_rules(placement: str, mechanism: Mechanism | None, options: Opt
         Names the first of them.
     """
     where = "with mechanisms on shared nodes (--machine)"
-    if mechanism is not None:
+    if mechanism is None:
+        where = "on a machine (--machine) where jobs run at the beginning, or never come"
+    else:
         for kind, given, legal in (
             ("notice", mechanism.notice, ("N", "CUA", "CUP")),
             ("arrival", mechanism.arrival, ("PAA", "SPAA")),
@@ -97,8 +119,6 @@ def check_shared_rules(placement: str, mechanism: Mechanism | None, options: Opt
     _check_backfilling(options, (Strict, Conservative, Easy), where)
     if placement not in ("pack", "spread"):
         raise ParameterError("placement", f"pack or spread {where}", placement)
-    if ORDERS[options.order].half_life is not None:
-        raise ParameterError("order", f"an order without past usage {where}", options.order)
 
 
 def _check_backfilling(options: Options, kinds: tuple[type, ...], where: str) -> None:

@@ -189,6 +189,8 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
     if not came.all():
         # A limit never lets them start, or the job that they depend on: for the machine they do not come.
         columns["status"] = np.where(came, columns["status"], STATUSES.index("no_show")).astype(np.int8)
+    if not came.any():
+        return MachineOutcome(Records(**columns), Samples(np.zeros((1, 5), np.int64)), Accounting(*[0] * 7), replay)
     withdrawn = None
     if any(job.cancelled_at is not None for job in jobs):
         stopped = ran & (ends - starts < np.maximum(1, columns["runtime"]))

@@ -36,12 +36,12 @@ Ints = npt.NDArray[np.int64]
 def needs_pools(table: Jobs, machine: Machine, *, closed: bool = False) -> bool:
     """Whether jobs without a mechanism are simulated in pools; only if the partitions are pools.
 
-    Jobs that are not rigid, or run before the simulation, need them; cancelled and dependent jobs use them, unless
+    Jobs that are not rigid need them; cancelled and dependent jobs use them, unless
     outages close nodes by name.
     """
     if not are_pools(machine):
         return False
-    if not table.are(RIGID).all() or _have(table, "running_since"):
+    if not table.are(RIGID).all():
         return True
     return not closed and _have(table, "cancelled_at", "preceding")
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy
 from holdfast.policies.mechanism import BASELINE, Mechanism
+from holdfast.policies.order import ORDERS
 from holdfast.simulator.machine.job_factory import job_states
 from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine_rules import check_shared_rules
@@ -20,14 +21,16 @@ from holdfast.simulator.resources.machine_jobs import JobStart, JobWait, Machine
 from holdfast.simulator.resources.machine_replay import MachineReplay
 from holdfast.simulator.results.records import LAST_TICK, Accounting, Records, Samples
 from holdfast.simulator.results.result import Result
+from holdfast.simulator.services.starting_state import find_starting_state
 from holdfast.simulator.shared_nodes.demand import job_demand
 from holdfast.simulator.shared_nodes.engine import SharedEngine
 from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
 from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.simulator.shared_nodes.stretches import Stretch
-from holdfast.workloads.ground.errors import InputError, InvariantError
+from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
 from holdfast.workloads.table.job import STOCHASTIC, Job
+from holdfast.workloads.table.job_lifecycle import replay_start
 from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["check_shared_nodes", "simulate_shared_nodes"]
@@ -50,9 +53,9 @@ def check_shared_nodes(table: Jobs, workload: MachineWorkload, mechanism: Mechan
     check_shared_rules(workload.placement, mechanism, options)
     if table.are(STOCHASTIC).any():
         raise InputError(f"there must be no stochastic jobs {where}")
-    for job in table if table.has("running_since") else ():
-        if job.running_since is not None:
-            raise InputError(f"job {job.job_id} runs at the beginning, which is not modelled {where}")
+    if replay_start(table) is not None and ORDERS[options.order].half_life is not None:
+        legal = "an order without past usage on a machine (--machine) where jobs run at the beginning"
+        raise ParameterError("order", legal, options.order)
 
 
 def simulate_shared_nodes(
@@ -91,14 +94,18 @@ def simulate_shared_nodes(
     jobs = _shared_jobs(table, workload, options, origin, baseline=mechanism is None)
     rule = BACKFILLING[options.backfilling]
     depth = rule.depth if isinstance(rule, Easy) else _ALL if isinstance(rule, Conservative) else 0
-    engine = SharedEngine(machine, jobs, mechanism, options, depth, progress)
+    state = find_starting_state([job.state for job in jobs], origin)
+    engine = SharedEngine(machine, jobs, mechanism, options, depth, state, progress)
     engine.run()
     if machine.now + abs(origin) > LAST_TICK:
         raise InputError("the jobs take longer than a simulation may")
     samples = Samples.of(engine.samples)
     ended = [(job.state.first_submit, job.state.end) for job in jobs if job.state.end is not None]
     opened = min((submit for submit, _ in ended), default=None)
-    last = max((end for _, end in ended), default=0)
+    if opened is not None and state is not None:
+        opened = state.begin
+    # A limit may keep a preempted job, which ran at the beginning, from running again.
+    last = max((*(end for _, end in ended), *(item.end for item in machine.stretches)), default=0)
     size = machine_size(workload.machine)
     booked = _accounting(machine, samples, size, opened, last)
     return Result(

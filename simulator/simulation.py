@@ -162,15 +162,15 @@ def simulate_table(
         origin = min(origin, to_ticks(prior.origin))
     if on_machine is not None:
         # Imported here, because plain replays start a fifth sooner without machines and the planner (0.43 for 0.59 s).
-        from holdfast.simulator.machine_rules import are_pools
+        from holdfast.simulator.machine_rules import are_pools, needs_shared_simulation
         from holdfast.simulator.partitioned_simulation import needs_pools
 
         if book is not None or prior is not None:
-            raise InputError("a replay on a machine (--machine) has no stochastic jobs and no starting state")
+            raise InputError("a replay on a machine (--machine) has no stochastic jobs and no usage before it begins")
         check_outages(outages, jobs=table, named=True)
         closed = bool(outages) or failures is not None
         pools = are_pools(on_machine.machine)
-        if not pools and (served_by is not None or _has_no_shows(table)):
+        if needs_shared_simulation(table, on_machine.machine, served_by):
             return _shared_result(table, on_machine, settings, served_by, origin, progress, closed=closed)
         if (pools and served_by is not None) or needs_pools(table, on_machine.machine, closed=closed):
             if failures is not None:
@@ -327,11 +327,6 @@ def _pools_result(
         return result
 
     return simulate_partitions(table, workload, options.order, simulate_pool, outages)
-
-
-def _has_no_shows(table: Jobs) -> bool:
-    """Whether a job gives notice and never arrives."""
-    return bool(table.column("submit").size) and any(job.submit is None for job in table)
 
 
 def _shared_result(

@@ -90,8 +90,9 @@ def partition_rows(replay: MachineReplay) -> list[dict[str, Any]]:
         for place in replay.runs:
             if place.partition != partition.name:
                 continue
-            cores += sum(vector[0] for vector in place.taken) * (place.end - place.start)
-            gpus += sum(vector[2] for vector in place.taken) * (place.end - place.start)
+            length = place.end - max(place.start, int(replay.instants[0]))
+            cores += sum(vector[0] for vector in place.taken) * length
+            gpus += sum(vector[2] for vector in place.taken) * length
         if not waits:
             continue
         row: dict[str, Any] = {

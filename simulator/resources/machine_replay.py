@@ -104,9 +104,11 @@ class MachineReplay:
         totals = dict.fromkeys(self.table.resources, 0)
         spans: dict[int, list[tuple[int, int]]] = {}
         for place in self.runs:
-            length = place.end - place.start
+            # A run may have begun before the simulation.
+            start = max(place.start, int(self.instants[0]))
+            length = place.end - start
             for node, vector in zip(place.nodes, place.taken, strict=True):
-                spans.setdefault(node, []).append((place.start, place.end))
+                spans.setdefault(node, []).append((start, place.end))
                 for name, amount in zip(self.table.resources, vector, strict=True):
                     if name != "memory" or self.table.counts_memory[node]:
                         totals[name] += amount * length

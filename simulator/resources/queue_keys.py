@@ -123,6 +123,13 @@ class MachineQueue:
             heapify(self._ends)
             heappush(self._ends, (now, job))
 
+    def hold(self, job: int, amount: float, now: int) -> None:
+        """Count an amount of node equivalents that a job holds from now on, in place of :meth:`start` and its end."""
+        if self._ledger is not None:
+            request: Any = self._jobs[job]
+            held: Any = amount
+            self._ledger.hold(request, held, now)
+
     def sort(self, waiting: Sequence[int], now: int) -> list[int]:
         """The numbers of waiting jobs in the order of the queue at a time [ticks since the first submit]."""
         self._end_until(now)

@@ -35,23 +35,25 @@ class StartingState:
     ----------
     begin
         Begin of the replay.
+    running
+        Starts and states of the jobs, in the order of the starts.
     jobs
         Their ids.
     """
 
     def __init__(self, running: Sequence[tuple[int, JobState]], begin: int | None = None) -> None:
-        self._running = sorted(running, key=lambda item: (item[0], item[1].rank))
-        self.begin = self._running[-1][0] if begin is None else begin
+        self.running = sorted(running, key=lambda item: (item[0], item[1].rank))
+        self.begin = self.running[-1][0] if begin is None else begin
         self.jobs = frozenset(job.job_id for _, job in running)
 
     def enter(self, system: System) -> list[JobState]:
         """Allocate nodes to the jobs; returns them in the order of their starts."""
-        for since, job in self._running:
+        for since, job in self.running:
             if isinstance(job, StochasticJob):
                 raise InvariantError(f"job {job.job_id} cannot have been running before the replay begins")
             run = early_run(job, since, self.begin)
             system.start(job, ((system.cluster.pool, job.nodes),), "runs already", run=run)
-        return [job for _, job in self._running]
+        return [job for _, job in self.running]
 
     def comes(self, job: JobState) -> bool:
         """Whether the notice of a job still has an effect; a notice given earlier is processed at the beginning.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from holdfast.policies.mechanism import Mechanism
 from holdfast.policies.order import ORDERS
 from holdfast.simulator.machine.event_log import Sample
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
+from holdfast.simulator.services.starting_state import StartingState
 from holdfast.simulator.shared_nodes.arrivals import ArrivalService
 from holdfast.simulator.shared_nodes.clock import ARRIVAL, CANCELLATION, COMPLETION, NOTICE, PLAN, REQUEUE, InstantClock
 from holdfast.simulator.shared_nodes.demand import Amounts
@@ -18,6 +19,7 @@ from holdfast.simulator.shared_nodes.notices import NoticeService
 from holdfast.simulator.shared_nodes.occupants import PartLoan, PartReservation, SharedRun
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
 from holdfast.simulator.shared_nodes.returns import ReturnService
+from holdfast.simulator.shared_nodes.running_jobs import place_running_jobs
 from holdfast.simulator.shared_nodes.scheduler import SharedScheduler
 from holdfast.simulator.shared_nodes.shared_job import SharedJob
 from holdfast.simulator.shared_nodes.state import SharedMachine
@@ -42,6 +44,8 @@ class SharedEngine:
         How the machine is operated.
     depth
         Reservations of waiting jobs in each partition.
+    state
+        The jobs that run when the simulation begins; None: it begins with an empty machine.
     progress
         Called with the number of ended jobs.
 
@@ -62,12 +66,15 @@ class SharedEngine:
         mechanism: Mechanism | None,
         options: Options,
         depth: int,
+        state: StartingState | None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self._machine, self._jobs, self._progress = machine, jobs, progress
         self._mechanism = mechanism
         machine.jobs = {job.job_id: job for job in jobs}
         machine.clock = self
+        self._state = state
+        machine.now = 0 if state is None else state.begin
         self._timeout = to_ticks(options.timeout)
         self._queue = self._machine_queue(options.order)
         loans: dict[int, list[PartLoan]] = {}
@@ -81,7 +88,7 @@ class SharedEngine:
         self._scheduler = SharedScheduler(machine, book, depth, self._sort, limits)
         self._lives = LifeService(machine, book, self._arrivals, self._returns, jobs, loans, self._submit_at)
         self._tenants = TenantService(machine, options.tenants, self._sort, limits)
-        self._clock = InstantClock(0, len(jobs) + 1, self._tick, self._pass)
+        self._clock = InstantClock(machine.now, len(jobs) + 1, self._tick, self._pass)
         self.samples: list[Sample] = []
         self.instants: list[int] = []
         self.stranded: list[Amounts] = []
@@ -89,15 +96,39 @@ class SharedEngine:
 
     def run(self) -> None:
         """Simulate until all jobs have ended."""
-        for job in self._jobs:
-            state = job.state
-            if state.first_submit >= 0 and state.job.preceding is None:
-                self._submit_at(state.submit, job)
-            notices = self._mechanism is not None and self._mechanism.notice != "N"
-            if notices and job.on_demand and job.served and state.notice >= 0:
-                self._clock.call(state.notice, NOTICE, state.rank, lambda job=job: self._notice(job))  # type: ignore[misc]
+        begin = self._machine.now
+        running: Container[int] = () if self._state is None else self._begin(self._state)
+        coming = [
+            job
+            for job in self._jobs
+            if job.state.first_submit >= 0 and job.state.job.preceding is None and job.job_id not in running
+        ]
+        known = [job for job in coming if job.state.submit < begin and job.state.eligible == job.state.submit]
+        # Jobs that wait already come in the order of their submits, before those of this instant; so do notices.
+        for job in sorted(known, key=lambda job: (job.state.submit, job.state.rank)):
+            self._clock.call(begin, ARRIVAL, 0, lambda job=job: self._submit(job))  # type: ignore[misc]
+        for job in coming:
+            if job.state.submit >= begin or job.state.eligible > job.state.submit:
+                self._submit_at(max(job.state.submit, begin), job)
+        if self._mechanism is not None and self._mechanism.notice != "N":
+            self._expect_notices(begin)
         self._clock.run()
         self._sample()
+
+    def _expect_notices(self, begin: int) -> None:
+        jobs = [job for job in self._jobs if job.on_demand and job.served and job.state.notice >= 0]
+        for job in sorted(jobs, key=lambda job: (job.state.notice, job.state.rank)):
+            if self._state is None or self._state.comes(job.state):
+                at, rank = max(job.state.notice, begin), job.state.rank if job.state.notice >= begin else 0
+                self._clock.call(at, NOTICE, rank, lambda job=job: self._notice(job))  # type: ignore[misc]
+
+    def _begin(self, state: StartingState) -> Container[int]:
+        """Let the jobs of a starting state run; returns their ids."""
+        for job in place_running_jobs(self._machine, state):
+            self._expect_cancellation(job, job.state.submit)
+        # A pass, from which the time of the machine counts.
+        self._clock.call(state.begin, ARRIVAL, 0, lambda: True)
+        return state.jobs
 
     def _machine_queue(self, order: str) -> MachineQueue:
         """The queue order; times count from the begin of the simulated clock."""
@@ -112,7 +143,7 @@ class SharedEngine:
                 sizes[id(job.demand.options[0])],
                 job.state.walltime,
                 job.state.user,
-                job.state.project,
+                job.account or job.state.project,
             )
             for job in self._jobs
         ]
@@ -158,7 +189,7 @@ class SharedEngine:
         """Submit a job; it enters the queue when it is eligible."""
         state, now = job.state, self._machine.now
         self._queue.submit(state.row, state.submit, state.eligible)
-        self._expect_cancellation(job, now)
+        self._expect_cancellation(job, state.submit)
         if state.eligible > now:
             self._clock.call(state.eligible, ARRIVAL, state.rank, lambda: self._arrive(job))
             return False
@@ -167,7 +198,9 @@ class SharedEngine:
     def _expect_cancellation(self, job: SharedJob, since: int) -> None:
         patience = self._lives.patience.get(job.job_id)
         if patience is not None:
-            self._clock.call(since + patience, CANCELLATION, job.state.rank, lambda: self._cancel(job))
+            self._clock.call(
+                max(self._machine.now, since + patience), CANCELLATION, job.state.rank, lambda: self._cancel(job)
+            )
 
     def _cancel(self, job: SharedJob) -> bool:
         if not self._lives.cancel(job):
@@ -190,13 +223,19 @@ class SharedEngine:
             return False
         reservation = self._notices.notice(job)
         if state.job.submit is None:
-            self._expect_cancellation(job, now)
+            self._expect_cancellation(job, state.notice)
         due = max(now, state.estimated_arrival + self._timeout)
         self._clock.call(due, REQUEUE, state.rank, lambda: self._notices.time_out(reservation))
         return True
 
     def _plan_at(self, at: int, run: SharedRun, reservation: PartReservation) -> None:
         self._clock.call(at, PLAN, run.job.rank, lambda: self._notices.carry_out(run, reservation))
+
+    def hold(self, run: SharedRun) -> None:
+        """Count the usage of a run from now on, by its node equivalents."""
+        job = self._machine.jobs[run.job_id]
+        size = 0 if run.over else run.size
+        self._queue.hold(job.state.row, job.demand.equivalents * size / job.demand.parts, self._machine.now)
 
     def end(self, run: SharedRun) -> None:
         """Schedule the completion of a run at its present end."""

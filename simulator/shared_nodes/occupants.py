@@ -43,6 +43,8 @@ class SharedRun:
         Number of the run among those of its job, from 1.
     end, expected_end
         Its end, and the end of its walltime [ticks].
+    opened
+        From when on its time is booked: its start, or the later begin of the simulation [ticks].
     since, changed
         Until when its time is booked, and since when it has had its present nodes [ticks].
     warned_until
@@ -59,7 +61,7 @@ class SharedRun:
 
     def __init__(self, job: JobState, need: Need, taken: dict[int, Amounts], size: int, units: int, now: int) -> None:
         self.job, self.need, self.taken, self.size, self.units = job, need, taken, size, units
-        self.start = self.changed = self.since = now
+        self.start = self.opened = self.changed = self.since = now
         self.number = job.runs
         self.warned_until: int | None = None
         self.over = False
@@ -105,8 +107,7 @@ class SharedRun:
 
     def settle(self, now: int) -> None:
         """Book the time of a malleable run since the last change; before its size changes."""
-        job, since = self.job, self.since
-        self.since = now
+        job, since, self.since = self.job, self.since, now
         if not self.malleable:
             return
         ready = min(max(since, self.start + job.setup), now)
@@ -123,8 +124,17 @@ class SharedRun:
         self.end = ready + divide(self.job.work, self.size)
         self.expected_end = ready + divide(self.job.work_limit, self.size)
 
+    def enter(self, begin: int) -> None:
+        """Let a simulation begin while it runs: only its time from then on is booked."""
+        self.settle(begin)
+        self.opened = begin
+        self._in_setup = self._in_work = 0
+
     def complete(self, usage: Usage) -> None:
         """Book a completed run."""
+        if self.opened > self.start:
+            self.abandon(self.end, usage)
+            return
         job, units = self.job, self.units
         self.settle(self.end)
         if self.malleable:
@@ -145,31 +155,40 @@ class SharedRun:
             usage.compute += self._in_work
             usage.lose(job, self._in_setup, now)
             return
-        lost = self.loss(now)
         cycles = self._cycles(now)
         secured = cycles * job.interval
+        # Checkpoints also secure work before the simulation, which is not booked.
+        _, computed, dumped = self._spent(self.opened)
+        compute = secured - min(computed, secured)
+        checkpoint = cycles * job.cost - min(dumped, cycles * job.cost)
         job.compute -= secured
         job.dumps -= cycles
         job.walltime -= secured
-        usage.compute += secured * units
-        usage.checkpoint += cycles * job.cost * units
-        usage.lose(job, lost, now)
+        usage.compute += compute * units
+        usage.checkpoint += checkpoint * units
+        usage.lose(job, (now - self.opened - compute - checkpoint) * units, now)
 
     def abandon(self, now: int, usage: Usage) -> None:
         """Book a run that its user ends."""
-        job, units = self.job, self.units
+        units = self.units
         self.settle(now)
         if self.malleable:
             usage.setup += self._in_setup
             usage.compute += self._in_work
             return
-        elapsed, cycles = now - self.start, self._cycles(now)
+        before, by_now = self._spent(self.opened), self._spent(now)
+        setup, compute, checkpoint = (late - early for early, late in zip(before, by_now, strict=True))
+        usage.setup += setup * units
+        usage.compute += compute * units
+        usage.checkpoint += checkpoint * units
+
+    def _spent(self, at: int) -> tuple[int, int, int]:
+        """Ticks of setup, compute and checkpoints by a time, of a run that is not malleable."""
+        job, elapsed, cycles = self.job, at - self.start, self._cycles(at)
         setup = min(elapsed, job.setup)
         rest = elapsed - setup - cycles * job.period
         compute = min(rest, job.interval) if cycles < job.dumps else rest
-        usage.setup += setup * units
-        usage.compute += (cycles * job.interval + compute) * units
-        usage.checkpoint += (cycles * job.cost + rest - compute) * units
+        return setup, cycles * job.interval + compute, cycles * job.cost + rest - compute
 
     def _cycles(self, at: int) -> int:
         """Number of complete cycles of compute and dump by a time."""

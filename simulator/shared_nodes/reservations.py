@@ -43,7 +43,7 @@ class ReservationBook:
     def open(self, job: SharedJob) -> PartReservation:
         """Open a reservation, and let it hold the nodes that have room for a part of the job."""
         machine = self._machine
-        reservation = PartReservation(job, machine.now)
+        reservation = PartReservation(job, job.state.notice)
         machine.reservations[job.job_id] = reservation
         if not self.on_demand_waits:
             room = [node for node in job.demand.suitable if machine.covers(job, node)]

@@ -175,17 +175,24 @@ class SharedMachine:
         size: int,
         cause: str,
         hosts: Mapping[int, Hold] | None = None,
+        since: int | None = None,
     ) -> SharedRun:
-        """Start a waiting or gathering job; ``hosts`` are the holds inside of which it runs, by node."""
+        """Start a waiting or gathering job.
+
+        ``hosts`` are the holds inside of which it runs, by node. A job that runs when the simulation begins has run
+        ``since`` an earlier time.
+        """
         state = job.state
         self.waiting.pop(job.job_id, None)
         state.waiting = False
         state.runs += 1
         job.waits.pass_to(self.now)
-        run = SharedRun(state, need, taken, size, self.units(taken), self.now)
+        run = SharedRun(state, need, taken, size, self.units(taken), self.now if since is None else since)
+        if since is not None:
+            run.enter(self.now)
         self.runs[job.job_id] = run
         if state.start is None:
-            state.start = self.now
+            state.start = run.start
         for node, part in taken.items():
             hold = hosts.get(node) if hosts else None
             if hold is None:
@@ -197,6 +204,7 @@ class SharedMachine:
                 self._change(node, hold.footprint, before)
         self._causes[job.job_id] = cause, self._starts
         self._starts += 1
+        self.clock.hold(run)
         self.clock.end(run)
         return run
 
@@ -204,6 +212,7 @@ class SharedMachine:
         """A run leaves its nodes."""
         self._note(run)
         run.over = True
+        self.clock.hold(run)
         del self.runs[run.job_id]
         for node, part in run.taken.items():
             hold = run.hosts.pop(node, None)
@@ -225,6 +234,7 @@ class SharedMachine:
         run.size += len(taken) - len(run.taken)
         run.taken, run.units = taken, self.units(taken)
         run.update_ends(self.now)
+        self.clock.hold(run)
         self._causes[run.job_id] = cause, self._causes[run.job_id][1]
         self.clock.end(run)
 

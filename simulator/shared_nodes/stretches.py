@@ -14,7 +14,10 @@ __all__ = ["Clock", "Stretch"]
 
 
 class Clock(Protocol):
-    """Events that the state causes."""
+    """Events that the state causes, and the usage that orders count."""
+
+    def hold(self, run: SharedRun) -> None:
+        """Count what a run holds from now on; nothing if it is over."""
 
     def end(self, run: SharedRun) -> None:
         """Call the completion of a run at its end."""

@@ -16,6 +16,7 @@ counts, and tests/reference/resources.py in its passes; this is what the rules l
 * Nodes that several sets make equally cheap: the set of the smaller ids, then the order of the file.
 * A malleable job gives a node if its own part there and what is free suffice; of several such jobs, the one with the
   smallest id gives it.
+* Jobs that run at the beginning are placed anew, exclusive ones first, then by GPUs, cores and starts.
 * Reservations collect, for the shadow times, what is released later and then covers their part; jobs that start now do
   not respect this.
 """
@@ -35,7 +36,7 @@ from holdfast.workloads.table.job import Job, JobType
 from tests.reference.hybrid import Reading, Task, rounded
 from tests.reference.resources import PlainJob, _Busy, _Site
 
-__all__ = ["Outcome", "SharedReplay", "replay_shared"]
+__all__ = ["NoRoomError", "Outcome", "SharedReplay", "replay_shared"]
 
 TOLERANCE = 1
 COMPLETION, REQUEUE, CANCELLATION, PLANNED, NOTICE, ARRIVAL = range(6)
@@ -66,13 +67,18 @@ class SharedReplay(dict[int, Outcome]):
         self.levels: list[tuple[int, int, int]] = []  # tick, busy, held
 
 
+class NoRoomError(Exception):
+    """A job that runs at the beginning has no room."""
+
+
 class Run:
     """One run of a job."""
 
     def __init__(self, model: Model, task: Task, partition: str, taken: dict[int, Amounts], size: int) -> None:
         self.model, self.task, self.partition, self.taken, self.size = model, task, partition, taken, size
         self.number = task.runs
-        self.start = self.since = model.now
+        self.start = self.since = self.shown = model.now
+        self.opened = model.now  # its time is accounted for from then on
         self.ended = False
         self.warned_until: int | None = None
         self.for_reservation: Reservation | None = None
@@ -91,6 +97,22 @@ class Run:
     @property
     def units(self) -> int:
         return self.model.units(self.taken)
+
+    def ran_since(self, start: int) -> None:
+        """It has run since an earlier time, at the size that it has now."""
+        task, now = self.task, self.model.now
+        self.start = self.shown = start
+        self.end, self.expected_end = start + task.runtime_at(self.size), start + task.walltime_at(self.size)
+        worked = max(0, now - start - task.setup) * self.size
+        task.work, task.work_est = max(0, task.work - worked), max(0, task.work_est - worked)
+
+    def spent(self, at: int) -> tuple[int, int, int]:
+        """Setup, compute and checkpoints of a rigid run by a time."""
+        task, elapsed, cycles = self.task, at - self.start, self.cycles(at)
+        setup = min(elapsed, task.setup)
+        rest = elapsed - setup - cycles * ((task.tau or 0) + task.delta)
+        computed = min(rest, task.tau or 0) if cycles < task.dumps else rest
+        return setup, cycles * (task.tau or 0) + computed, cycles * task.delta + rest - computed
 
     def cycles(self, at: int) -> int:
         task = self.task
@@ -180,6 +202,11 @@ class Model:
         self.think: dict[int, int | None] = {}
         self.followers: dict[int, list[Task]] = {}
         self.withheld: dict[int, Amounts] = {}  # what an on-demand job gives back just now
+        since = [to_ticks(job.running_since) for job in jobs if job.running_since is not None]
+        self.begin_at = max(since) if since else None
+        running: list[tuple[int, Task]] = []
+        early: list[Task] = []
+        noticed: list[Task] = []
         for row, (job, given) in enumerate(zip(jobs, requests, strict=True)):
             request, equal = given, self.site.layout(given) is not None
             seconds = job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
@@ -209,10 +236,63 @@ class Model:
             self.think[task.id] = None if job.think_time is None else to_ticks(job.think_time)
             if job.preceding is not None:
                 self.followers.setdefault(job.preceding, []).append(task)
+            elif job.running_since is not None:
+                running.append((to_ticks(job.running_since), task))
             elif task.submit is not None:
-                self.push(task.submit, ARRIVAL, task.id, partial(self.submit, task))
+                if self.begin_at is not None and task.submit < self.begin_at and task.arrival == task.submit:
+                    early.append(task)
+                else:
+                    self.push(max(task.submit, self.begin_at or 0), ARRIVAL, task.id, partial(self.submit, task))
             if self.notice_strategy in ("CUA", "CUP") and task.notice is not None and equal:
+                noticed.append(task)
+        self.expect(early, noticed)
+        self.place_running(running)
+
+    def expect(self, early: list[Task], noticed: list[Task]) -> None:
+        """Jobs and notices from before the begin come then, the earliest first, before all others."""
+        begin = self.begin_at
+        for task in sorted(early, key=lambda task: (task.submit, task.id)):
+            assert begin is not None
+            self.push(begin, ARRIVAL, -1, partial(self.submit, task))
+        for task in sorted(noticed, key=lambda task: (task.notice, task.id)):
+            assert task.notice is not None and task.estimated is not None
+            if begin is None or task.notice >= begin:
                 self.push(task.notice, NOTICE, task.id, partial(self.advance_notice, task))
+                continue
+            patience = self.patience[task.id]
+            withdrawn = task.submit is None and patience is not None and task.notice + patience < begin
+            arrived = task.submit is not None and task.submit < begin
+            if not withdrawn and not arrived and task.estimated >= begin:
+                self.push(begin, NOTICE, -1, partial(self.advance_notice, task))
+
+    def place_running(self, running: list[tuple[int, Task]]) -> None:
+        """Exclusive jobs first, then by GPUs, by cores, and by their starts."""
+        if self.begin_at is None:
+            return
+        self.now = self.begin_at
+        self.push(self.now, ARRIVAL, -1, lambda: True)
+
+        def turn(item: tuple[int, Task]) -> tuple[bool, int, int, int, int]:
+            since, task = item
+            request, partition = self.request[task.id], self.options[task.id][0]
+            asked = self.site.asked(self.plain[task.id], partition)
+            alone = request.exclusive or self.site.partition[partition].exclusive
+            return not alone, -asked["gpus"], -asked["cores"], since, task.id
+
+        for since, task in sorted(running, key=turn):
+            assert task.submit is not None
+            self.result[task.id].submit = task.submit
+            for partition in self.options[task.id]:
+                free = {node: self.free(node) for node in self.eligible(task, partition)}
+                taken = self.fill(task, partition, task.nodes, free, ())
+                if taken is not None:
+                    self.begin(task, partition, taken, task.nodes, since)
+                    break
+            else:
+                raise NoRoomError(task.id)
+            patience = self.patience[task.id]
+            if patience is not None:
+                self.push(task.submit + patience, CANCELLATION, task.id, partial(self.cancel, task))
 
     def part_sizes(self, request: Any, walltime: float) -> list[int]:
         """Tasks of a part: at first those that fit every node which holds a task, the largest first."""
@@ -349,21 +429,24 @@ class Model:
 
     # --- runs ---
 
-    def begin(self, task: Task, partition: str, taken: dict[int, Amounts], size: int) -> Run:
+    def begin(self, task: Task, partition: str, taken: dict[int, Amounts], size: int, since: int | None = None) -> Run:
         task.waiting = False
         task.runs += 1
         run = Run(self, task, partition, taken, size)
+        if since is not None:
+            run.ran_since(since)
         self.live.append(run)
         if self.result[task.id].start is None:
-            self.result[task.id].start = self.now
+            self.result[task.id].start = run.start
         self.log("start", task.id, taken)
         self.push(run.end, COMPLETION, run.id, partial(self.complete, run, run.end))
         return run
 
     def progress(self, run: Run) -> None:
         stretch, task = self.now - run.since, run.task
-        if stretch:
-            self.result[task.id].segments.append((run.since, self.now, tuple(sorted(run.taken))))
+        if run.shown < self.now:
+            self.result[task.id].segments.append((run.shown, self.now, tuple(sorted(run.taken))))
+            run.shown = self.now
         if task.malleable and run.warned_until is None:
             in_setup = max(0, min(self.now, run.start + task.setup) - run.since)
             run.setup_units += in_setup * run.units
@@ -395,9 +478,11 @@ class Model:
         self.progress(run)
         cycles = run.cycles(self.now)
         secured, dumped = cycles * (task.tau or 0), cycles * task.delta
-        lost = run.units * (self.now - run.start - secured - dumped)
-        totals["compute"] += run.units * secured
-        totals["checkpoint"] += run.units * dumped
+        _, computed, checkpoints = run.spent(run.opened)
+        own, written = secured - min(secured, computed), dumped - min(dumped, checkpoints)
+        lost = run.units * (self.now - run.opened - own - written)
+        totals["compute"] += run.units * own
+        totals["checkpoint"] += run.units * written
         totals["lost"] += lost
         outcome.lost += lost
         task.compute -= secured
@@ -493,6 +578,8 @@ class Model:
         if task.malleable:
             totals["setup"] += run.setup_units
             totals["compute"] += run.work_units
+        elif run.opened > run.start:
+            self.book(run)
         else:
             totals["setup"] += run.units * task.setup
             totals["checkpoint"] += run.units * task.dumps * task.delta
@@ -627,7 +714,7 @@ class Model:
         assert task.notice is not None and task.estimated is not None
         if task.submit is not None and task.submit < self.now:
             return False
-        reservation = Reservation(task, self.now, task.estimated)
+        reservation = Reservation(task, task.notice, task.estimated)
         self.reservations[task.id] = reservation
         if not self.on_demand_waits():
             for node in self.in_order(task, [node for node in self.nodes_for(task) if self.coverable(task, node)]):
@@ -636,7 +723,7 @@ class Model:
         self.log("notice", task.id, [hold.node for hold in self.of(task.id)])
         patience = self.patience[task.id]
         if task.submit is None and patience is not None:
-            self.push(self.now + patience, CANCELLATION, task.id, partial(self.cancel, task))
+            self.push(task.notice + patience, CANCELLATION, task.id, partial(self.cancel, task))
         self.push(max(self.now, task.estimated + self.timeout), REQUEUE, task.id, partial(self.time_out, reservation))
         if self.notice_strategy == "CUP":
             self.plan(reservation)
@@ -715,9 +802,10 @@ class Model:
     def submit(self, task: Task) -> bool:
         """A job is submitted; it is in the queue when it is eligible."""
         patience = self.patience[task.id]
-        self.result[task.id].submit = self.now
+        self.result[task.id].submit = task.submit
         if patience is not None:
-            self.push(self.now + patience, CANCELLATION, task.id, partial(self.cancel, task))
+            assert task.submit is not None
+            self.push(max(self.now, task.submit + patience), CANCELLATION, task.id, partial(self.cancel, task))
         assert task.arrival is not None
         if task.arrival > self.now:
             self.push(task.arrival, ARRIVAL, task.id, partial(self.arrive, task))
@@ -771,13 +859,10 @@ class Model:
             totals["setup"] += run.setup_units
             totals["compute"] += run.work_units
             return
-        elapsed, cycles = self.now - run.start, run.cycles(self.now)
-        setup = min(elapsed, task.setup)
-        rest = elapsed - setup - cycles * ((task.tau or 0) + task.delta)
-        computed = min(rest, task.tau or 0) if cycles < task.dumps else rest
-        totals["setup"] += run.units * setup
-        totals["compute"] += run.units * (cycles * (task.tau or 0) + computed)
-        totals["checkpoint"] += run.units * (cycles * task.delta + rest - computed)
+        for name, before, now in zip(
+            ("setup", "compute", "checkpoint"), run.spent(run.opened), run.spent(self.now), strict=True
+        ):
+            totals[name] += run.units * (now - before)
 
     # --- arrivals ---
 
@@ -1222,6 +1307,10 @@ class Model:
         if not submits:
             return
         first, last = min(submits), max(outcome.end or 0 for outcome in self.result.values())
+        # A limit may keep a preempted job from running again.
+        last = max(last, *(end for outcome in self.result.values() for _, end, _ in outcome.segments))
+        if self.begin_at is not None:
+            first = self.begin_at
         total = len(self.site.nodes) if self.whole else sum(node["cores"] for node in self.site.nodes)
         levels = [(first, 0, 0), *self.result.levels, (last, 0, 0)]
         for (time, busy, held), (then, _, _) in pairwise(levels):

@@ -218,11 +218,28 @@ def test_what_is_not_modelled_is_refused(options: dict[str, object], said: str) 
     assert said in str(refusal.value)
 
 
-def test_all_types_are_rigid_and_no_job_runs_before() -> None:
+def test_all_types_are_rigid_and_a_job_may_run_before() -> None:
     urgent = hf.Job(7, hf.JobType.ON_DEMAND, 0, 1, 10, 10)
     assert hf.simulate([urgent], machine=SHARED).records[0].end == 10 * SECOND  # rigid under the baseline
-    with pytest.raises(InputError, match="job 1 runs before the replay"):
-        hf.simulate([rigid(1, 0, 1, 10, 10, running_since=5)], machine=SHARED)
+    jobs = [rigid(1, 0, 1, 10, 10, running_since=5), rigid(2, 1, 1, 20, 20, running_since=2)]
+    result = hf.simulate(jobs, machine=SHARED)
+    assert [(record.start, record.end) for record in result.records] == [(5e6, 15e6), (2e6, 22e6)]
+    # Time counts from the later start on: 10 and 17 core-seconds.
+    assert result.accounting.compute == 27 * SECOND
+    assert result.on_machine.used["cores"] == 27 * SECOND
+
+
+@pytest.mark.parametrize("mechanism", ["baseline", "N-PAA"])
+def test_a_limit_may_keep_all_jobs_from_starting(mechanism: str) -> None:
+    # Two tasks fit n2, but fill n1 first, and then take two nodes.
+    machine = make_machine(
+        nodes=[{"names": "n1", "cores": 1}, {"names": "n2", "cores": 2}],
+        limits=[{"user": "u", "together": {"nodes": 1}}],
+    )
+    job = rigid(1, 0, 2, 10, 10, user="u")
+    result = hf.simulate([job], machine=machine, requests=[ResourceRequest(tasks=2)], mechanism=mechanism)
+    assert (result.records[0].start, result.records[0].status) == (None, "no_show")
+    assert result.summary()["jobs"] == 0
 
 
 def test_a_job_that_does_not_fit_is_named() -> None:

@@ -154,13 +154,8 @@ def test_machines_that_are_no_pools_keep_named_nodes(change: dict[str, object]) 
 def test_limits_jobs_of_two_partitions_and_shared_usage_are_refused() -> None:
     machine = machine_for([2, 2])
     job = on_demand(1, 0, 1, 10, 10)
-    for asked, said in (
-        (replace(job, partition="p0,p1"), "job 1 may run in p0, p1"),
-        (replace(job, partition="p0", running_since=0.0, type=JobType.RIGID), "job 1 runs before the simulation"),
-    ):
-        with pytest.raises(InputError) as refused:
-            hf.simulate([asked], machine=machine, mechanism="CUA-SPAA")
-        assert said in str(refused.value)
+    with pytest.raises(InputError, match="job 1 may run in p0, p1"):
+        hf.simulate([replace(job, partition="p0,p1")], machine=machine, mechanism="CUA-SPAA")
     two = [replace(job, partition="p0"), replace(job, job_id=2, partition="p1")]
     with pytest.raises(InputError, match="past usage is counted over all of them"):
         hf.simulate(two, machine=machine, mechanism="CUA-SPAA", order="fairshare")

@@ -7,14 +7,22 @@ from random import Random
 
 from holdfast.workloads.machines.fitted_requests import NodeTable, needs_of_jobs
 from holdfast.workloads.machines.machine import Machine
-from holdfast.workloads.machines.machine_workload import MachineWorkload, size_on_machine
+from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, size_on_machine
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.table.job import Job
 from holdfast.workloads.table.jobs import Jobs
 from tests.strategies.machines import random_jobs, random_machine
-from tests.strategies.tables import HYBRID, random_job_table
+from tests.strategies.tables import HYBRID, Table, busy_job_table, random_job_table
 
-__all__ = ["DEPTHS", "SharedCase", "random_shared_case", "with_limits", "with_shared_lives"]
+__all__ = [
+    "DEPTHS",
+    "SharedCase",
+    "random_shared_case",
+    "running_job_table",
+    "with_limits",
+    "with_running_jobs",
+    "with_shared_lives",
+]
 
 #: Requests that are drawn for a job until one fits the machine.
 _DRAWS = 8
@@ -68,6 +76,40 @@ def with_shared_lives(case: SharedCase, seed: int) -> SharedCase:
             job = replace(job, eligible=job.submit + random.choice((0, 100)))
         jobs.append(job)
     return replace(case, jobs=jobs)
+
+
+def with_running_jobs(case: SharedCase, seed: int) -> SharedCase:
+    """The case from a submit on, at which earlier jobs run already; the others wait. Some may have no room."""
+    return replace(case, jobs=running_already(case.jobs, seed, 2 * machine_size(case.machine) // 3))
+
+
+def running_job_table(seed: int) -> Table:
+    """A table of one pool from a submit on, at which earlier jobs run already."""
+    table = busy_job_table(seed)
+    return table._replace(jobs=running_already(table.jobs, seed, table.nodes))
+
+
+def running_already(jobs: list[Job], seed: int, most: int) -> list[Job]:
+    """The jobs from a submit on, at which earlier jobs run already, of at most ``most`` nodes or cores together."""
+    random = Random(seed)
+    submits = sorted(job.submit for job in jobs if job.submit is not None)
+    begin = submits[len(submits) // 2] if submits else 0.0
+    found, last = [], None
+    for job in jobs:
+        runtime = min(job.runtime, job.trace_runtime or job.runtime)
+        early = job.submit is not None and job.submit <= begin
+        alone = job.notice is None and job.preceding is None and job.eligible is None
+        if early and alone and random.random() < 0.6 and job.nodes <= most:
+            assert job.submit is not None
+            most -= job.nodes
+            since = max(job.submit, begin - random.choice((0.0, 0.25, 0.5, 0.75)) * runtime)
+            job, last = replace(job, running_since=since), since if last is None else max(since, last)
+        found.append(job)
+    if last is None:
+        return jobs
+    return [
+        job if job.cancelled_at is None else replace(job, cancelled_at=max(job.cancelled_at, begin)) for job in found
+    ]
 
 
 def random_shared_case(seed: int, *, most_jobs: int = 14) -> SharedCase:

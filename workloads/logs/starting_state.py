@@ -95,7 +95,7 @@ def starting_state(trace: Trace, after: float) -> Trace:
     if state is not None and trace.nodes is not None and state.nodes > trace.nodes:
         raise InputError(
             f"{trace.source}: the {state.running:,} jobs that run at the starting state of {after:g} s need "
-            f"{state.nodes:,} nodes, and must need at most the {trace.nodes:,} nodes of the machine"
+            f"{state.nodes:,} {trace.unit}, and must need at most the {trace.nodes:,} {trace.unit} of the machine"
         )
     return replace(trace, jobs=TraceJobs(kept), excluded=excluded, withdrawn=(), ended=tuple(ended))
 

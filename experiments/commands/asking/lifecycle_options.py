@@ -74,12 +74,18 @@ class Life:
     def of_trace(self, trace: Trace, nodes: int) -> Trace:
         """Restrict a trace to the machine and to the jobs asked for."""
         from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
-        from holdfast.workloads.logs.clock import LogClock
-        from holdfast.workloads.logs.starting_state import cut_until, starting_state
 
         if self.cancelled == "keep":
             trace = keep_cancelled_jobs(trace)
-        trace = trace.on_machine(nodes)
+        return self.cut(trace.on_machine(nodes))
+
+    def cut(self, trace: Trace) -> Trace:
+        """The trace from the starting state on, without the jobs that are submitted from ``until`` on."""
+        from holdfast.workloads.logs.clock import LogClock
+        from holdfast.workloads.logs.starting_state import cut_until, starting_state
+
+        if self.starting_state is None and self.until is None:
+            return trace
         clock = LogClock.of_trace(trace)
         begin, end = (
             clock.date(bound, name) - clock.first if isinstance(bound, str) else bound
@@ -92,18 +98,6 @@ class Life:
         if begin is not None:
             trace = starting_state(trace, begin)
         return trace if end is None else cut_until(trace, clock.first, end)
-
-    def cut_end(self, trace: Trace) -> Trace:
-        """The trace without the jobs that are submitted from ``until`` on."""
-        from holdfast.workloads.logs.clock import LogClock
-        from holdfast.workloads.logs.starting_state import cut_until
-
-        if self.until is None:
-            return trace
-        clock = LogClock.of_trace(trace)
-        after = clock.date(self.until, "--until") - clock.first if isinstance(self.until, str) else self.until
-        _check_order(0.0, after)
-        return cut_until(trace, clock.first, after)
 
     def of_jobs(self, trace: Trace, jobs: Jobs) -> tuple[Jobs, str]:
         """Link jobs to those they depend on; returns also the lines to print."""

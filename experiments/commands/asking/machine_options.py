@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from holdfast.experiments.commands.asking.arguments import READING, LogReading, told_options, told_reading
 from holdfast.experiments.commands.asking.simulation_options import Simulation, SimulationOptions, preparation_entry
 from holdfast.policies.mechanism import BASELINE
-from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -154,10 +154,8 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     drawn = list(mechanisms) != [BASELINE]
     if asked.assignment.stochastic_share:
         raise ParameterError("--stochastic-share", "0 with --machine", asked.assignment.stochastic_share)
-    if asked.life.starting_state is not None:
-        raise InputError("--starting-state must be left out with --machine")
     described = read_machine(str(machine.machine))
-    if not drawn:
+    if not drawn and asked.life.starting_state is None:
         check_machine_replay(options)
     size, unit = machine_size(described), machine_unit(described)
     configuration: dict[str, Any] = {
@@ -189,9 +187,9 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         log = read_machine_log(asked.input, asked.reading, cancelled=asked.life.cancelled == "keep")
         trace, workload = fit_log_to_machine(log, described, placement=machine.placement)
         need_jobs(trace, asked.input)
-        if asked.life.until is not None:
+        if asked.life.starting_state is not None or asked.life.until is not None:
             requests = dict(zip(trace.jobs.column("job_id").tolist(), workload.requests, strict=True))
-            trace = asked.life.cut_end(trace)
+            trace = asked.life.cut(trace)
             kept = tuple(requests[number] for number in trace.jobs.column("job_id").tolist())
             workload = replace(workload, requests=kept)
         given = assign(trace, asked.assignment, seed=asked.seed) if drawn else as_rigid(trace)

@@ -181,16 +181,18 @@ def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Si
     configuration = {**simulation.configuration, "options": asdict(options)}
     workload = simulation.on_machine
     if workload is not None:
-        from holdfast.simulator.machine_rules import are_pools, check_machine_rules
+        from holdfast.simulator.machine_rules import check_machine_rules, needs_shared_simulation
         from holdfast.simulator.partitioned_simulation import needs_pools
         from holdfast.simulator.shared_simulation import check_shared_nodes
 
         jobs = Jobs.of(simulation.jobs)
         workload = replace(workload, placement=own.machine.placement)
-        served_by, typed = parse_mechanism(mechanism), needs_pools(jobs, workload.machine)
-        check_machine_rules(workload.machine, workload.placement, served_by, options, typed=typed)
-        if served_by is not None and not are_pools(workload.machine):
+        served_by = parse_mechanism(mechanism)
+        if needs_shared_simulation(jobs, workload.machine, served_by):
             check_shared_nodes(jobs, workload, served_by, options)
+        else:
+            typed = needs_pools(jobs, workload.machine)
+            check_machine_rules(workload.machine, workload.placement, served_by, options, typed=typed)
         configuration["machine"] = {**configuration["machine"], "placement": own.machine.placement}
     return replace(simulation, options=options, configuration=configuration, on_machine=workload)
 

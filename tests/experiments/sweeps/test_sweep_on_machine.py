@@ -112,7 +112,7 @@ def test_what_a_machine_does_not_have_is_refused(
     [
         ({"placement": "slurm"}, {}, "placement must be pack or spread with mechanisms on shared nodes"),
         ({}, {"backfilling": ["easy", "easy head=requested"]}, "backfilling must be none, easy, easy depth=K"),
-        ({}, {"order": ["fcfs", "fairshare"]}, "order must be an order without past usage"),
+        ({}, {"passes": ["instant", "event"]}, "passes must be instant on a machine"),
         ({}, {"backfilling": "slurm"}, "placement must be slurm with --backfilling slurm"),
     ],
 )

@@ -9,9 +9,17 @@ from holdfast.simulator.options import Options
 from holdfast.simulator.results.recording import clock_origin
 from holdfast.simulator.results.result import Result
 from holdfast.simulator.shared_simulation import simulate_shared_nodes
+from holdfast.workloads.ground.errors import InputError
 from tests.reference.hybrid import MECHANISMS
-from tests.reference.shared_mechanisms import SharedReplay, replay_shared
-from tests.strategies.shared import DEPTHS, SharedCase, random_shared_case, with_limits, with_shared_lives
+from tests.reference.shared_mechanisms import NoRoomError, SharedReplay, replay_shared
+from tests.strategies.shared import (
+    DEPTHS,
+    SharedCase,
+    random_shared_case,
+    with_limits,
+    with_running_jobs,
+    with_shared_lives,
+)
 
 EVERY = ("baseline", *MECHANISMS)
 
@@ -35,14 +43,29 @@ def expected(case: SharedCase, mechanism: str) -> SharedReplay:
     )
 
 
-def assert_agrees(seed: int, mechanism: str, *, lives: bool = False, limits: bool = False, most_jobs: int = 14) -> None:
+def assert_agrees(
+    seed: int,
+    mechanism: str,
+    *,
+    lives: bool = False,
+    limits: bool = False,
+    running: bool = False,
+    most_jobs: int = 14,
+) -> None:
     """The same starts, ends, preemptions, shrinks and losses, on the same nodes at all times, and the same accounts."""
     case = random_shared_case(seed, most_jobs=most_jobs)
     case = with_shared_lives(case, seed) if lives else case
     case = with_limits(case, seed) if limits else case
+    case = with_running_jobs(case, seed) if running else case
     if not case.jobs:
         return
-    result, reference = simulated(case, mechanism), expected(case, mechanism)
+    try:
+        reference = expected(case, mechanism)
+    except NoRoomError:
+        with pytest.raises(InputError, match="must have room on the machine"):
+            simulated(case, mechanism)
+        return
+    result = simulated(case, mechanism)
     replayed = result.on_machine
     assert replayed is not None
     spans: dict[int, list[tuple[int, int, tuple[int, ...]]]] = {job.job_id: [] for job in case.jobs}
@@ -88,9 +111,16 @@ def test_limits_agree(seed: int, mechanism: str) -> None:
     assert_agrees(seed, mechanism, limits=True)
 
 
+@pytest.mark.parametrize("mechanism", EVERY)
+@pytest.mark.parametrize("seed", range(140, 155))
+def test_jobs_that_run_at_the_beginning_agree(seed: int, mechanism: str) -> None:
+    assert_agrees(seed, mechanism, running=True, lives=seed % 2 == 0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", EVERY)
 def test_twelve_hundred_random_machines_agree(mechanism: str) -> None:
     for seed in range(1000, 2200):
         most_jobs = 40 if seed % 4 == 0 else 14
-        assert_agrees(seed, mechanism, lives=seed % 3 == 0, limits=seed % 3 == 1, most_jobs=most_jobs)
+        lives, limits, running = seed % 3 == 0, seed % 3 == 1, seed % 5 < 2
+        assert_agrees(seed, mechanism, lives=lives, limits=limits, running=running, most_jobs=most_jobs)

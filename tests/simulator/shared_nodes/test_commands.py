@@ -52,6 +52,32 @@ def test_runs_are_explained_and_drawn(site: Path, capsys: pytest.CaptureFixture[
     assert "jobs under N-PAA drawn" in capsys.readouterr().out
 
 
+def test_a_replay_on_a_machine_begins_with_the_jobs_that_run_then(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", str(site / "log.swf"), "--machine", str(site / "machine.toml"), "--starting-state", "2000"]
+    words += ["--mechanism", "baseline,CUP-SPAA", "--group-by", "user", "-o", str(site / "out")]
+    assert cli.main(words) == 0
+    told = capsys.readouterr().out
+    assert "starting state at" in told
+    for mechanism in ("baseline", "CUP-SPAA"):
+        jobs = list(csv.DictReader((site / "out" / f"jobs-{mechanism}.csv").read_text().splitlines()))
+        allocations = {
+            row["job_id"]: row
+            for row in csv.DictReader((site / "out" / f"allocations-{mechanism}.csv").read_text().splitlines())
+        }
+        before = [row for row in jobs if float(row["start"]) <= 2000 < float(row["end"])]
+        assert before
+        # Each start of the log is at the submit: these jobs keep their recorded starts.
+        assert all(row["start"] == row["submit"] for row in before if row["preemptions"] == "0")
+        assert all(allocations[row["job_id"]]["nodes"] for row in before)
+    assert cli.main([*words, "--order", "fairshare"]) == 2
+    assert (
+        "an order without past usage on a machine (--machine) where jobs run at the beginning"
+        in capsys.readouterr().err
+    )
+
+
 def test_a_sweep_compares_mechanisms(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (site / "sweep.toml").write_text(
         'mechanisms = ["baseline", "CUA-SPAA"]\n[workload]\ntraces = ["log.swf"]\nmachine = "machine.toml"\n'

@@ -11,12 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.policies.node_cost import EXACT, Candidate, cheapest_victims
+from holdfast.simulator.machine_simulation import simulate_on_machine
+from holdfast.simulator.options import Options
 from holdfast.simulator.resources.machine_jobs import JobStart
+from holdfast.simulator.results.recording import clock_origin
+from holdfast.simulator.shared_simulation import simulate_shared_nodes
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import JobType
 from tests.reference.hybrid import MECHANISMS
 from tests.simulator.shared_nodes.test_against_reference import simulated
-from tests.strategies.shared import SharedCase, random_shared_case, with_shared_lives
+from tests.strategies.shared import SharedCase, random_shared_case, with_limits, with_shared_lives
 
 
 def every_run(case: SharedCase, mechanism: str) -> list[tuple[int, JobStart]]:
@@ -73,6 +77,18 @@ def test_accounts_close_for_each_resource_and_on_demand_jobs_are_never_preempted
             job = next(job for job in case.jobs if job.job_id == record.job_id)
             assert record.preemptions == record.shrinks == 0
             assert record.end - record.start == to_ticks(job.runtime)
+
+
+@pytest.mark.parametrize("seed", range(340, 360))
+def test_without_a_mechanism_orders_by_past_usage_are_those_of_a_replay(seed: int) -> None:
+    case = with_limits(random_shared_case(seed), seed)
+    if not case.jobs or any(job.submit is None for job in case.jobs):
+        return
+    options = Options(order="fairshare half_life=600", backfilling=case.backfilling)
+    origin = clock_origin(case.table)
+    result = simulate_shared_nodes(case.table, case.workload, None, options, origin)
+    replay = simulate_on_machine(case.table, case.workload, options, origin)
+    assert [record.start for record in result.records] == [record.start for record in replay.records]
 
 
 AMOUNTS = st.tuples(st.integers(0, 4), st.integers(0, 3))

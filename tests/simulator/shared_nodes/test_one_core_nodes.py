@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -9,25 +11,37 @@ import pytest
 from holdfast.policies.mechanism import parse_mechanism
 from holdfast.simulator.options import Options
 from holdfast.simulator.results.recording import clock_origin
+from holdfast.simulator.results.result import Result
 from holdfast.simulator.shared_simulation import simulate_shared_nodes
-from holdfast.workloads.ground.units import to_ticks
+from holdfast.simulator.simulation import simulate
+from holdfast.workloads.ground.units import SECOND, to_ticks
 from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.machine_workload import MachineWorkload
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.table.jobs import Jobs
 from tests.reference.hybrid import MECHANISMS, replay
+from tests.strategies.shared import running_job_table
 from tests.strategies.tables import Table, busy_job_table, crowded_job_table, random_job_table
+from tests.support.jobs import malleable, on_demand, rigid
 
 EVERY = ("baseline", *MECHANISMS)
 
 
-def assert_equals_one_pool(table: Table, mechanism: str, **chosen: Any) -> None:
+def outcomes(result: Result) -> list[tuple[object, ...]]:
+    return [(row.start, row.end, row.preemptions, row.shrinks, row.lost) for row in result.records]
+
+
+def on_one_core_nodes(table: Table, mechanism: str, **chosen: Any) -> Result:
     jobs = Jobs.of(table.jobs)
     machine = make_machine(
         nodes=[{"names": f"n[1-{table.nodes}]", "cores": 1}], partitions=[{"name": "p", "nodes": "ALL"}]
     )
     workload = MachineWorkload(machine, tuple(ResourceRequest(nodes=job.nodes) for job in table.jobs), "pack")
-    result = simulate_shared_nodes(jobs, workload, parse_mechanism(mechanism), Options(**chosen), clock_origin(jobs))
+    return simulate_shared_nodes(jobs, workload, parse_mechanism(mechanism), Options(**chosen), clock_origin(jobs))
+
+
+def assert_equals_one_pool(table: Table, mechanism: str, **chosen: Any) -> None:
+    result = on_one_core_nodes(table, mechanism, **chosen)
     expected = replay(table.jobs, table.nodes, mechanism, **chosen)
     for record in result.records:
         seen = expected[record.job_id]
@@ -57,6 +71,47 @@ def test_one_core_nodes_equal_one_pool(mechanism: str) -> None:
 def test_planned_victims_that_an_arrival_finds_under_warning_equal_one_pool(seed: int, mechanism: str) -> None:
     # Tables in which an arrived job takes several nodes of one victim: this lends them together.
     assert_equals_one_pool(busy_job_table(seed), mechanism)
+
+
+@pytest.mark.parametrize("mechanism", EVERY)
+def test_jobs_that_run_at_the_beginning_equal_one_pool(mechanism: str) -> None:
+    # The reference of one pool has no such jobs; the simulation of one pool has tests of its own.
+    for seed in range(16):
+        table = running_job_table(seed)
+        result, pool = on_one_core_nodes(table, mechanism), simulate(table.jobs, table.nodes, mechanism)
+        assert outcomes(result) == outcomes(pool), seed
+        assert result.accounting == pool.accounting
+
+
+@pytest.mark.parametrize("mechanism", EVERY)
+def test_orders_by_past_usage_equal_one_pool(mechanism: str) -> None:
+    for seed in range(8):
+        random, table = Random(seed), busy_job_table(seed)
+        jobs = [replace(job, user=random.choice("uvw"), project=random.choice(("a", "b", ""))) for job in table.jobs]
+        for order in ("fairshare half_life=600", "multifactor age=1 fairshare=1000 half_life=600"):
+            result = on_one_core_nodes(table._replace(jobs=jobs), mechanism, order=order)
+            assert outcomes(result) == outcomes(simulate(jobs, table.nodes, mechanism, order=order)), (seed, order)
+
+
+def test_a_lent_node_that_an_arrival_leaves_to_a_tenant_is_not_returned() -> None:
+    # Job 4 is on n1 until 58, job 1 beside it on n2 and n3; job 5, which comes before it in the queue, needs all three.
+    # The plan for job 2 preempts job 1 after its checkpoint at 50, and n2 and n3 are reserved. Job 3 is the tenant of
+    # n2 when job 2 arrives at 60; job 2 leaves it there under warning, and takes n3 and n1, which is free.
+    jobs = [
+        rigid(4, 0, 1, 58, 90),
+        rigid(5, 0, 3, 100),
+        rigid(1, 0, 2, 90, interval=50, cost=0),
+        on_demand(2, 60, 2, 30, notice=40, estimated=80),
+        malleable(3, 55, 1, 25, min_nodes=1),
+    ]
+    chosen: dict[str, Any] = {"tenants": "fits", "warning": 10}
+    pool = {record.job_id: record for record in simulate(jobs, 3, "CUP-PAA", **chosen).records}
+    result = {record.job_id: record for record in on_one_core_nodes(Table(jobs, 3), "CUP-PAA", **chosen).records}
+    assert result[2].end == pool[2].end == 90 * SECOND
+    # One pool returns two nodes to job 1, which resumes before job 5.
+    assert (pool[1].end, pool[5].start) == (130 * SECOND, 130 * SECOND)
+    # Of the lent nodes job 2 has n3 alone: job 1 waits for its turn.
+    assert (result[5].start, result[1].end) == (90 * SECOND, 230 * SECOND)
 
 
 @pytest.mark.slow

@@ -155,6 +155,20 @@ def test_a_plan_preempts_after_a_checkpoint_and_the_victim_lends() -> None:
     assert runs(result, 1) == [(0, 210, (0,)), (300, 1100, (0,))]
 
 
+def test_a_job_that_waits_at_the_beginning_comes_before_one_that_is_submitted_then() -> None:
+    # At 100 job 2 has waited since 50; job 1 arrives, and its id is smaller. Of the three cores job 3 has one: job 2
+    # takes the other two, and job 1 preempts job 3.
+    jobs = [
+        (on_demand(1, 100, 1, 60), ResourceRequest()),
+        (on_demand(2, 50, 2, 60), ResourceRequest(nodes=2)),
+        (rigid(3, 0, 1, 500, running_since=100), ResourceRequest()),
+    ]
+    result = simulate(shared(3, cores=1), jobs, "N-PAA")
+    assert runs(result, 2) == [(100, 160, (1, 2))]
+    assert runs(result, 1) == [(100, 160, (0,))]
+    assert runs(result, 3) == [(100, 100, (0,)), (160, 660, (0,))]
+
+
 def test_a_planned_victim_under_warning_lends_all_its_nodes_together() -> None:
     # Job 4 is on n1 until 280, job 1 on n2 and n3. The plan for an arrival at 200 warns job 1 at 100; job 2 arrives at
     # 150, and takes both nodes when the warning ends at 220. At 280 it returns them before job 4 leaves: job 1 resumes
@@ -186,7 +200,6 @@ def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
         ({"mechanism": "N-KNAPSACK"}, "arrival strategy must be PAA, SPAA with mechanisms on shared nodes"),
         ({"placement": "slurm"}, "placement must be pack or spread with mechanisms on shared nodes"),
         ({"backfilling": "easy length=runtime"}, "backfilling must be none, easy, easy depth=K or conservative with"),
-        ({"order": "fairshare"}, "order must be an order without past usage with mechanisms on shared nodes"),
         ({"expansion": "even"}, "expansion must be none with mechanisms on shared nodes"),
         ({"outages": [Outage(OutageKind.MAINTENANCE, 0, 9, on="n1")]}, "there must be no outages and failures"),
     ],
