@@ -10,11 +10,18 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pkgutil import resolve_name
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import Any, TypeVar, get_origin
 
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.numbers import decimal
-from holdfast.workloads.ground.parameters import Declared, Parameter, declared_parameters, read_choice, type_parts
+from holdfast.workloads.ground.parameters import (
+    Declared,
+    Parameter,
+    declared_parameters,
+    field_types,
+    read_choice,
+    type_parts,
+)
 from holdfast.workloads.ground.units import parse_duration
 
 __all__ = ["Reader", "Word", "add_options", "bare_times", "read_arguments"]
@@ -210,9 +217,8 @@ def _is_duration(text: str) -> bool:
 
 
 def _values(kind: type[Any], parsed: argparse.Namespace, options: Mapping[str, Declared]) -> Iterator[tuple[str, Any]]:
-    hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
-        plain, notes = type_parts(hints[field.name])
+        plain, notes = type_parts(field_types(kind)[field.name])
         if plain is argparse.Namespace:
             yield field.name, parsed
         elif any(isinstance(note, Parameter) for note in notes):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, get_type_hints
+from typing import Any
 
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.numbers import decimal, integer, is_number, is_whole
-from holdfast.workloads.ground.parameters import Values, type_parts
+from holdfast.workloads.ground.parameters import Values, field_types, type_parts
 from holdfast.workloads.ground.units import LARGEST_TIME, parse_duration
 
 __all__ = ["duration", "is_duration", "is_mix", "number", "option_value", "parameter_value", "whole", "wrong"]
@@ -112,7 +112,7 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
 
 def is_duration(kind: type[Any], name: str) -> bool:
     """Whether a parameter of a class is a duration or a list of durations."""
-    _, notes = type_parts(get_type_hints(kind, include_extras=True)[name])
+    _, notes = type_parts(field_types(kind)[name])
     return any(isinstance(note, Values) and note.unit == "s" for note in notes)
 
 
