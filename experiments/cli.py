@@ -256,7 +256,7 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
     parser.add_argument("--version", action=_Version, help="print version, commit and digest of the sources, and exit")
     parser.groups = _GROUPS
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    # Only an error lists the other commands: their parsers take a tenth of the time until a small replay begins.
+    # Parsers of the other commands take 11 ms, and are made only where an error names them.
     for name in [chosen] if chosen in COMMANDS else COMMANDS if chosen else ():
         purpose = COMMANDS[name]
         command = commands.add_parser(name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.")

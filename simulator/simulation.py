@@ -162,7 +162,8 @@ def simulate_table(
         origin = min(origin, to_ticks(prior.origin))
     if on_machine is not None:
         # Imported here, because plain replays start a fifth sooner without machines and the planner (0.43 for 0.59 s).
-        from holdfast.simulator.partitioned_simulation import are_pools, needs_pools
+        from holdfast.simulator.machine_rules import are_pools
+        from holdfast.simulator.partitioned_simulation import needs_pools
 
         if book is not None or prior is not None:
             raise InputError("a replay on a machine (--machine) has no stochastic jobs and no starting state")

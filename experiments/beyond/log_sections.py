@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.experiments.beyond.schedules import EASY, SIMULATED
-from holdfast.experiments.forecast.back_tests import BackTesting, run_back_tests
+from holdfast.experiments.forecast.back_tests import BackTesting, run_back_tests, sample_batches
+from holdfast.experiments.forecast.batches import batch_numbers
 from holdfast.experiments.forecast.experts import EXPERTS
 from holdfast.experiments.forecast.known_past import known_at
 from holdfast.experiments.forecast.log_cursor import Past
@@ -48,7 +49,7 @@ class Section:
     path
         The log's file; empty: a generated year.
     jobs
-        Number of jobs in the middle of the log, or of a generated year; 0: all.
+        Number of batches of jobs in the middle of the log, or of jobs of a generated year; 0: all.
     number, seed
         Number of a generated year, and its seed.
     """
@@ -102,16 +103,20 @@ def _jobs(section: Section) -> Trace:
         raise ParameterError(section.log, "a log with jobs", section.path)
     trace = trace.on_machine(trace.nodes)
     order = np.argsort(trace.jobs.queued, kind="stable")
-    count = min(section.jobs or len(order), len(order))
-    first = (len(order) - count) // 2
-    return replace(trace, jobs=trace.jobs.select(np.sort(order[first : first + count])), withdrawn=())
+    # Number of batches that have begun by each job.
+    firsts = np.unique(batch_numbers(trace.jobs)[order], return_index=True)[1]
+    begun = np.cumsum(np.isin(np.arange(len(order)), firsts))
+    count = min(section.jobs or len(firsts), len(firsts))
+    first = (len(firsts) - count) // 2
+    chosen = order[(begun > first) & (begun <= first + count)]
+    return replace(trace, jobs=trace.jobs.select(np.sort(chosen)), withdrawn=())
 
 
 def run_moments(moments: SectionPart) -> list[Row]:
     """Back-tests at the moments, a row for each: the quantiles of all experts and what happened."""
     past, at = _past(moments.section)
     order = np.argsort(past.queued, kind="stable")
-    later = order[int(_FIRST * len(order)) :]
+    later = sample_batches(past, order[int(_FIRST * len(order)) :], moments.seed)
     places = np.array_split(later, moments.parts)[moments.part]
     how = BackTesting(count=moments.count, seed=moments.seed, **EASY)
     origin = float(past.queued[order[0]])

@@ -20,11 +20,11 @@ from holdfast.experiments.forecast.track_record import BackTest
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.streams import stream
 
-__all__ = ["BackTesting", "run_back_tests"]
+__all__ = ["BackTesting", "run_back_tests", "sample_batches"]
 
-#: Moments are those of the last jobs that have started or still wait, this number of them.
+#: Moments are those of the last batches of jobs that have started or still wait, this number of them.
 _RECENT = 4000
-#: Number of jobs looked at for each moment: most start at once on an idle machine.
+#: Number of batches looked at for each moment: most jobs start at once on an idle machine.
 _TRIES = 10
 #: Draws of a back-test: the smallest and the largest of 19 hold 90 %.
 _DRAWS = 19
@@ -73,7 +73,8 @@ def run_back_tests(
     how
         Number of moments, options of the forecasts.
     places
-        Indices of the jobs at whose submissions forecasts are made; None: the last 4,000 that had started or waited.
+        Indices of the jobs at whose submissions forecasts are made; None: a job of each of the last 4,000 batches that
+        had started or waited.
 
     Returns
     -------
@@ -82,8 +83,11 @@ def run_back_tests(
     """
     started = past.starts <= at
     known = np.flatnonzero(started | ((past.queued <= at) & np.isnan(past.starts) & (past.withdrawn > at)))
-    recent = known[np.argsort(past.queued[known], kind="stable")]
-    recent = recent[-_RECENT:] if places is None else recent[np.isin(recent, places)]
+    if places is None:
+        recent = sample_batches(past, known, how.seed)[-_RECENT:]
+    else:
+        recent = known[np.isin(known, places)]
+        recent = recent[np.argsort(past.queued[recent], kind="stable")]
     order = stream(how.seed, "back-tests").permutation(len(recent))[: _TRIES * how.count]
     waits = PastWaits(past)
     starts = np.where(started, past.starts, np.inf)
@@ -97,6 +101,31 @@ def run_back_tests(
         moments += bool(pair)
         found += pair
     return sorted(found, key=lambda test: (test.at, test.waited, test.wait))
+
+
+def sample_batches(past: Past, places: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.int64]:
+    """A random job of each batch, in the order in which they entered the queue.
+
+    Jobs of a batch wait alike: more than one would test the same forecast again.
+
+    Parameters
+    ----------
+    past
+        The log.
+    places
+        Indices of jobs.
+    seed
+        Seed of the choice.
+
+    Returns
+    -------
+    numpy.ndarray
+        Indices, shape (batches,).
+    """
+    shuffled = stream(seed, "batches").permutation(places)
+    chosen = shuffled[np.unique(past.batches[shuffled], return_index=True)[1]]
+    ordered: npt.NDArray[np.int64] = chosen[np.lexsort((chosen, past.queued[chosen]))]
+    return ordered
 
 
 def _test_moment(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from holdfast.experiments.forecast.recent_shares import RecentShares
 from holdfast.experiments.forecast.run_columns import RunColumns
 from holdfast.workloads.fits import make_fits
 
@@ -125,6 +126,8 @@ class Runs:
         self._there: dict[float, list[int]] = {}
         #: Compared runs of past states, by run number, time of the state, and fewest runs.
         self._compared: dict[tuple[int, float, int], Compared | None] = {}
+        #: Last shares of groups, by their numbers of runs.
+        self._recent: dict[tuple[Group, int], RecentShares] = {}
         for run in runs:
             self.add(run)
 
@@ -226,6 +229,12 @@ class Runs:
             self._compared[key] = self._beside(self._timed[number], at, least)
         return self._compared[key]
 
+    def _recent_shares(self, group: Group, count: int) -> RecentShares:
+        """The last shares of a group's first runs, kept because the jobs of a queue are compared with the same ones."""
+        if (group, count) not in self._recent:
+            self._recent[group, count] = RecentShares.of(self._shares[group][max(0, count - _RECENT) : count])
+        return self._recent[group, count]
+
     def _beside(self, run: PastRun, at: float, least: int) -> Compared | None:
         done = max(0.0, at - (run.submit or 0.0) - (run.wait or 0.0)) / run.walltime
         share, rest = run.share, 1.0
@@ -234,20 +243,20 @@ class Runs:
             count = bisect_right(self._ends.get(group, ()), at)
             if count < least:
                 continue
-            shares = self._shares[group][max(0, count - _RECENT) : count]
-            trust = _trust(group, count)
-            longer = [other for other in shares if other > done] if done else shares
-            weight = rest * trust * len(longer) / len(shares)
+            ordered, totals, squares = self._recent_shares(group, count)
+            first = bisect_right(ordered, done) if done else 0
+            longer, trust = len(ordered) - first, _trust(group, count)
+            weight = rest * trust * longer / len(ordered)
             rest *= 1.0 - trust
             if not longer:
                 continue
             # Its rank among these runs and itself; ties share their middle rank.
-            below, up_to = sum([other < share for other in longer]), sum([other <= share for other in longer])
-            level += weight * (0.5 * (below + up_to) + 0.5) / (len(longer) + 1)
-            lowest += weight * below / len(longer)
-            highest += weight * up_to / len(longer)
-            mean += weight * sum(longer) / len(longer)
-            square += weight * sum([other * other for other in longer]) / len(longer)
+            below, up_to = bisect_left(ordered, share, first) - first, bisect_right(ordered, share, first) - first
+            level += weight * (0.5 * (below + up_to) + 0.5) / (longer + 1)
+            lowest += weight * below / longer
+            highest += weight * up_to / longer
+            mean += weight * totals[first] / longer
+            square += weight * squares[first] / longer
             weights += weight
         if not weights:
             return None
@@ -274,7 +283,7 @@ class _RunsUntil(Runs):
         self._all, self._at = runs, at
         self._shares, self._ends, self._distributions = runs._shares, runs._ends, runs._distributions
         self._timed, self._submits, self._ended = runs._timed, runs._submits, runs._ended
-        self._there, self._compared = runs._there, runs._compared
+        self._there, self._compared, self._recent = runs._there, runs._compared, runs._recent
 
     def count(self, group: Group) -> int:
         return bisect_right(self._ends.get(group, ()), self._at)

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from holdfast.experiments.forecast.batches import batch_numbers
 from holdfast.experiments.forecast.completed_runs import Runs
 from holdfast.experiments.forecast.history import History
 from holdfast.experiments.forecast.machine_state import MachineState
@@ -74,6 +75,11 @@ class Past:
     def _submissions(self) -> Submissions:
         """Jobs of histories, in the order in which they entered the queue."""
         return Submissions(self._jobs.select(self._order), self._file_places[self._order] + 1)
+
+    @cached_property
+    def batches(self) -> npt.NDArray[np.int64]:
+        """Number of the batch of each job, shape (jobs,)."""
+        return batch_numbers(self._jobs)
 
     @cached_property
     def _order(self) -> npt.NDArray[np.int64]:

@@ -194,7 +194,8 @@ class Drawing:
         """
         zero, most = self._zero, self.state.nodes
         for history, first, submits, runtimes in self._weeks(draw, self.horizon):
-            nodes, walltimes = history.draw_sizes(first, first + len(submits))
+            own = slice(first, first + len(submits))
+            nodes, walltimes = history.submitted.nodes[own], history.submitted.walltimes[own]
             piece = np.array((in_ticks(submits) - zero, nodes, in_ticks(walltimes), in_ticks(runtimes)))
             yield piece[:, nodes <= most]
 

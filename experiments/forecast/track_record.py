@@ -18,6 +18,7 @@ from holdfast.experiments.forecast.correction import ENOUGH, Evidence, correct_f
 from holdfast.experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION, ask_experts, waited_time
 from holdfast.experiments.forecast.machine_state import MachineState
 from holdfast.experiments.forecast.median_errors import MedianErrors, join_medians
+from holdfast.experiments.forecast.pool import PoolTerms, at_steps, pool, pool_terms, simulation_weight
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.experiments.forecast.wait_quantiles import STEPS, WaitQuantiles, from_scale, to_scale
 
@@ -31,6 +32,8 @@ FEWEST = 10
 _MOST = 998
 #: Place of the median among the levels of the experts.
 _MIDDLE = LEVELS.index(0.5)
+#: Place of the simulation among the experts.
+_SIMULATION = EXPERTS.index(SIMULATION)
 #: A start within a second of an end of an interval is inside, because logs count seconds [s].
 _SECOND = 1.0
 
@@ -134,14 +137,17 @@ class TrackRecord:
         simulated
             Quantiles of the simulation [s].
         """
-        waiting = waited_time(state, job) > 0
+        waited = waited_time(state, job)
+        waiting = waited > 0
         if self._waits is None or not self.corrects(waiting):
             return None
         forecasts = ask_experts(self._waits, state, job, simulated)
         scaled = to_scale([forecasts[name] for name in EXPERTS])
-        features = _features(job.nodes, len(state.waiting) - 1, scaled)
+        features = _features(job.nodes, len(state.waiting) - 1, waited, scaled)
         corrected = correct_forecast(_evidence(self.like(waiting)), scaled, features)
-        joined = join_medians(corrected, scaled[:, _MIDDLE], self._replay(waiting).medians, state.at)
+        replayed = self._replay(waiting)
+        pooled = pool(corrected, at_steps(scaled[_SIMULATION]), simulation_weight(replayed.terms, state.at))
+        joined = join_medians(pooled, scaled[:, _MIDDLE], replayed.medians, state.at)
         return WaitQuantiles(STEPS, from_scale(joined).tolist())
 
     def quality(self, waiting: bool) -> Quality:
@@ -193,46 +199,61 @@ class _Replay(NamedTuple):
         Places of the corrected ones.
     quantiles
         Their corrected quantiles.
+    terms
+        Scores of pools with the simulation.
     medians
         Errors of the medians before they were joined.
     """
 
     places: list[int]
     quantiles: list[WaitQuantiles]
+    terms: PoolTerms
     medians: MedianErrors
 
 
 def _replay(tests: Sequence[BackTest]) -> _Replay:
     if len(tests) < ENOUGH:
-        return _Replay([], [], MedianErrors(np.empty((0, 1 + len(EXPERTS))), np.empty(0)))
+        nothing = np.empty(0)
+        return _Replay(
+            [], [], PoolTerms(nothing, nothing, nothing), MedianErrors(np.empty((0, 1 + len(EXPERTS))), nothing)
+        )
     evidence = _evidence(tests)
     places, corrected = replay(evidence)
-    forecasts, waits, times = evidence.forecasts[places, :, _MIDDLE], evidence.waits[places], evidence.times[places]
-    medians = from_scale(np.column_stack((corrected[:, STEPS.index(0.5)], forecasts)))
+    waits, times = evidence.waits[places], evidence.times[places]
+    forecasts, simulated = evidence.forecasts[places, :, _MIDDLE], at_steps(evidence.forecasts[places, _SIMULATION])
+    terms = pool_terms(corrected, simulated, to_scale(waits), times + waits)
+    pooled = np.array(
+        [
+            pool(corrected[row], simulated[row], simulation_weight(terms.before(row), at))
+            for row, at in enumerate(times.tolist())
+        ]
+    ).reshape(corrected.shape)
+    medians = from_scale(np.column_stack((pooled[:, STEPS.index(0.5)], forecasts)))
     past = MedianErrors(np.abs(medians - waits[:, None]), times + waits)
     joined = [
-        join_medians(corrected[row], forecasts[row], MedianErrors(past.errors[:row], past.starts[:row]), at)
+        join_medians(pooled[row], forecasts[row], MedianErrors(past.errors[:row], past.starts[:row]), at)
         for row, at in enumerate(times.tolist())
     ]
-    return _Replay(places, [WaitQuantiles(STEPS, from_scale(row).tolist()) for row in joined], past)
+    return _Replay(places, [WaitQuantiles(STEPS, from_scale(row).tolist()) for row in joined], terms, past)
 
 
 def _evidence(tests: Sequence[BackTest]) -> Evidence:
     """Back-tests as arrays."""
     forecasts = to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests])
+    features = [_features(test.nodes, test.queue, test.waited, row) for test, row in zip(tests, forecasts, strict=True)]
     return Evidence(
         forecasts,
         np.array([test.wait for test in tests]),
         np.array([test.started for test in tests], dtype=bool),
         np.array([test.at for test in tests]),
-        np.array([_features(test.nodes, test.queue, row) for test, row in zip(tests, forecasts, strict=True)]),
+        np.array(features),
     )
 
 
-def _features(nodes: int, queue: int, forecasts: Floats) -> Floats:
-    """Size of a job and length of the queue, in powers of two, and the simulated lower quartile and median."""
-    simulated = forecasts[EXPERTS.index(SIMULATION)]
-    return np.array((math.log2(nodes), math.log2(1 + queue), simulated[_MIDDLE - 1], simulated[_MIDDLE]))
+def _features(nodes: int, queue: int, waited: float, forecasts: Floats) -> Floats:
+    """Size of a job and length of the queue, in powers of two; its wait until now, simulated quartile and median."""
+    sizes = (math.log2(nodes), math.log2(1 + queue))
+    return np.array((*sizes, to_scale(waited), *forecasts[_SIMULATION, _MIDDLE - 1 : _MIDDLE + 1]))
 
 
 def _measure_quality(waiting: bool, quantiles: Floats, waits: Floats) -> Quality:

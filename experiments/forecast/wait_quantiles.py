@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from holdfast.experiments.forecast.experts import LEVELS
 
-__all__ = ["SHORTEST", "STEPS", "WaitQuantiles", "from_scale", "to_scale"]
+__all__ = ["SHORTEST", "STEPS", "Knots", "WaitQuantiles", "cdf_knots", "from_scale", "to_scale"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,9 +62,38 @@ class WaitQuantiles(NamedTuple):
         >>> [round(found.share(time), 2) for time in (0.0, 30.0, 50.0, 1e6)]
         [0.0, 0.5, 0.95, 1.0]
         """
-        at, levels = to_scale(self.seconds), self.levels
-        low = at[0] - (at[1] - at[0]) * levels[0] / (levels[1] - levels[0])
-        high = at[-1] + (at[-1] - at[-2]) * (1.0 - levels[-1]) / (levels[-1] - levels[-2])
-        # Of equal quantiles the highest level counts: the job starts then, or before.
-        places = np.concatenate(([low], at, [high])) + 1e-12 * np.arange(len(at) + 2)
-        return float(np.interp(to_scale(time), places, [0.0, *levels, 1.0]) if time >= 0 else 0.0)
+        return float(np.interp(to_scale(time), *cdf_knots(to_scale(self.seconds), self.levels)) if time >= 0 else 0.0)
+
+
+class Knots(NamedTuple):
+    """Knots of a distribution function that is linear between them.
+
+    Attributes
+    ----------
+    places
+        On the scale, ascending, shape (knots,).
+    shares
+        Probabilities of a start by then, from 0 to 1, shape (knots,).
+    """
+
+    places: Floats
+    shares: Floats
+
+
+def cdf_knots(quantiles: Floats, levels: Sequence[float]) -> Knots:
+    """The distribution function through some quantiles on the scale.
+
+    Beyond the outer quantiles it goes on to 0 and 1 with the slope inside.
+
+    Parameters
+    ----------
+    quantiles
+        Ascending, shape (levels,).
+    levels
+        Their levels, ascending.
+    """
+    low = quantiles[0] - (quantiles[1] - quantiles[0]) * levels[0] / (levels[1] - levels[0])
+    high = quantiles[-1] + (quantiles[-1] - quantiles[-2]) * (1.0 - levels[-1]) / (levels[-1] - levels[-2])
+    # Of equal quantiles the highest level counts: the job starts then, or before.
+    places = np.concatenate(([low], quantiles, [high])) + 1e-12 * np.arange(len(quantiles) + 2)
+    return Knots(places, np.array([0.0, *levels, 1.0]))

@@ -15,6 +15,7 @@ from typing import Any
 from holdfast.experiments.recordings.measurement import Measurement
 from holdfast.experiments.sweeps.configuration import Sweep, TraceFile
 from holdfast.experiments.sweeps.fingerprint import model_fingerprint
+from holdfast.experiments.sweeps.machine_check import check_on_machine
 from holdfast.experiments.sweeps.object_cache import ObjectCache
 from holdfast.experiments.sweeps.plugins import Sources, find_sources
 from holdfast.policies.mechanism import BASELINE
@@ -233,6 +234,9 @@ def expand(sweep: Sweep) -> list[RunConfiguration]:
     operations: dict[str | None, list[tuple[Any, ...]]] = {}
     # Runs of one job table are adjacent, so that a worker builds it only once.
     for workload in _workloads(sweep):
+        if isinstance(workload, Log) and workload.machine is not None:
+            rules = product(sweep.mechanisms, [options for _, options, *_ in points])
+            check_on_machine(workload.machine, workload.placement, rules, typed=workload.typed is not None)
         default = (workload.seed if isinstance(workload, GeneratedYear) else 0,)
         seeds = sweep.assignment.seeds if sweep.assignment.seeds is not None else default
         reader = workload.format if isinstance(workload, Log) else None

@@ -276,8 +276,7 @@ def test_sketches_start_every_job_when_full_simulations_do(monkeypatch: pytest.M
     state, history = state_at(trace, at, NODES), read_history(trace, at)
     # Jobs to come by the hundred: every past job is submitted again within some hours.
     week = 7 * 86_400.0
-    history.submitted = tuple(replace(job, submit=job.submit - week) for job in history.submitted)
-    history.submits = history.submits - week
+    history = History(history.runs, [replace(job, submit=job.submit - week) for job in history.submitted])
 
     def starts(order: str) -> bytes:
         return forecast(state, history, draws=4, order=order).starts.tobytes()
