@@ -76,7 +76,7 @@ def report(command: str, error: Exception, words: Sequence[str], release: Callab
 
 def _crash_file(error: Exception, words: Sequence[str], release: Callable[[], str]) -> str | None:
     """Write the details of a defect to a new file in the temporary directory; None if that fails."""
-    # Imported here, because commands start sooner without these: ``--help`` in three quarters of the time.
+    # Imported here, because commands start sooner without these: ``--help`` takes 68 in place of 80 ms.
     import platform
     import shlex
     import tempfile
