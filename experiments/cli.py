@@ -15,7 +15,6 @@ import sys
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -258,7 +257,8 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
     parser.groups = _GROUPS
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     # Parsers of the other commands take 11 ms, and are made only where an error names them.
-    for name, purpose in ({chosen: COMMANDS[chosen]} if chosen in COMMANDS else COMMANDS).items():
+    for name in [chosen] if chosen in COMMANDS else COMMANDS if chosen else ():
+        purpose = COMMANDS[name]
         command = commands.add_parser(name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.")
         command.allow_abbrev = False
         command.formatter_class = _Help
@@ -301,6 +301,8 @@ def _check_option_names(parser: argparse.ArgumentParser, words: Sequence[str]) -
 
 def _refuse_name(program: str, kind: str, name: str, known: Collection[str]) -> NoReturn:
     """End with a sentence that names the nearest commands or options, and the page that lists all of them."""
+    from difflib import get_close_matches
+
     near = get_close_matches(name[:_LONGEST], known, n=3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     refuse(program, f"unknown {kind} {format_value(name)}{hint}; see '{program} --help'")

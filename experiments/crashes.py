@@ -5,14 +5,9 @@ ours.
 from __future__ import annotations
 
 import os
-import platform
-import shlex
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 
 from holdfast.experiments.terminal import complain, escape
 from holdfast.workloads.ground.errors import error_sentence, is_foreign
@@ -81,6 +76,13 @@ def report(command: str, error: Exception, words: Sequence[str], release: Callab
 
 def _crash_file(error: Exception, words: Sequence[str], release: Callable[[], str]) -> str | None:
     """Write the details of a defect to a new file in the temporary directory; None if that fails."""
+    # Imported here, because commands start sooner without these: ``--help`` takes 68 in place of 80 ms.
+    import platform
+    import shlex
+    import tempfile
+    import traceback
+    from datetime import UTC, datetime
+
     try:
         sources = release()
     except OSError:  # the sources cannot be read, which may be the defect

@@ -11,11 +11,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pkgutil import resolve_name
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import Any, TypeVar, get_origin
 
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.numbers import decimal
-from holdfast.workloads.ground.parameters import Declared, Parameter, declared_parameters, read_choice, type_parts
+from holdfast.workloads.ground.parameters import (
+    Declared,
+    Parameter,
+    declared_parameters,
+    field_types,
+    read_choice,
+    type_parts,
+)
 from holdfast.workloads.ground.units import parse_duration
 
 __all__ = ["Reader", "Word", "add_options", "bare_times", "read_arguments"]
@@ -232,9 +239,8 @@ def _sources(kind: type[Any]) -> tuple[tuple[str, type[Any] | None], ...]:
     Python compiles the annotations at each request, which took 13 % of the time of the tests of commands.
     """
     found: list[tuple[str, type[Any] | None]] = []
-    hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
-        plain, notes = type_parts(hints[field.name])
+        plain, notes = type_parts(field_types(kind)[field.name])
         if any(isinstance(note, Parameter) for note in notes):
             found.append((field.name, None))
         elif isinstance(plain, type) and (plain is argparse.Namespace or is_dataclass(plain)):

@@ -45,6 +45,7 @@ ROOMS = {
         "resources",
         "shared_nodes",
         "results",
+        "static_orders",
         "plain_starts",
         "plain_replay",
         "machine_rules",

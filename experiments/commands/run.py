@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.experiments.commands.asking.aggregate_options import print_aggregates
 from holdfast.experiments.commands.asking.outage_options import unused_outages_warning
@@ -13,7 +13,7 @@ from holdfast.experiments.output.signals import Interrupted
 from holdfast.experiments.terminal import printed_text, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from holdfast.experiments.commands.asking.planned_runs import PlannedRun
@@ -49,7 +49,6 @@ def _run(arguments: RunOptions) -> RunAnswer:
     from holdfast.experiments.output.directory_checks import RUN, check_fresh
     from holdfast.experiments.output.locks import writing
     from holdfast.experiments.recordings.replay import make_directory
-    from holdfast.experiments.sweeps.aggregates import parse_reference
 
     _need_directory(arguments)
     if arguments.stream:
@@ -58,8 +57,12 @@ def _run(arguments: RunOptions) -> RunAnswer:
         planned = [long_run(arguments)]
     else:
         planned = planned_runs(arguments)
-    parameters = [{**run.variation.values, "mechanism": run.variation.mechanism} for run in planned]
-    against = parse_reference(parameters, arguments.against) if arguments.against else {}
+    against: Mapping[str, Any] = {}
+    if arguments.against:
+        from holdfast.experiments.sweeps.aggregates import parse_reference
+
+        parameters = [{**run.variation.values, "mechanism": run.variation.mechanism} for run in planned]
+        against = parse_reference(parameters, arguments.against)
     if arguments.output is None:
         _announce(planned)
         results, _ = _simulate_all(arguments, planned, None)

@@ -8,7 +8,6 @@ touched.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -52,6 +51,8 @@ def handover(directory: Path, manifest: str) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"{directory}: cannot be written: {error.strerror or error}") from None
     finally:
+        import shutil
+
         shutil.rmtree(new, ignore_errors=True)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -214,7 +213,11 @@ class Field(NamedTuple):
         if abs(value) > LARGEST_SECONDS:
             raise ValueError(f"{name} must be a number of at most {LARGEST_SECONDS:g}, not {format_value(text)}")
         ticks = to_ticks(value)
-        return ticks if -_INEXACT < ticks < _INEXACT else round(Decimal(text.strip()) * SECOND)
+        if -_INEXACT < ticks < _INEXACT:
+            return ticks
+        from decimal import Decimal
+
+        return round(Decimal(text.strip()) * SECOND)
 
 
 @dataclass(frozen=True)

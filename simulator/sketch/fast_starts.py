@@ -7,8 +7,8 @@ compare the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +18,16 @@ from holdfast.policies.kernels.compiled_or_plain import run
 from holdfast.policies.kernels.plan_pass import Plan
 from holdfast.policies.kernels.queue_keys import LinkedQueue, MovingKeys
 from holdfast.policies.kernels.replay_loop import MORE, STUCK, Beginning, ReplayJobs, ReplayRule, Runs, Trial, replay
-from holdfast.policies.order import ORDERS, fcfs
 from holdfast.policies.port import TOLERANCE
 from holdfast.policies.shadow_time import NEVER
 from holdfast.simulator.options import Options
+from holdfast.simulator.static_orders import STATIC_ORDERS, queue_sequence
 from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["PresentJob", "Sketch", "can_sketch"]
 
 Ints = npt.NDArray[np.int64]
 
-#: Orders that depend only on a job's request and submit.
-_STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
 #: Number of pairs of a waiting job and any other that takes as long as an inner step of a planner.
 _LOOKS = 8
 
@@ -57,7 +55,7 @@ class PresentJob(NamedTuple):
 
 def can_sketch(options: Options) -> bool:
     """Whether a sketch gives the start times of a full simulation with these options and without outages."""
-    if options.order not in _STATIC or options.passes != "instant" or options.backfill_length != "walltime":
+    if options.order not in STATIC_ORDERS or options.passes != "instant" or options.backfill_length != "walltime":
         return False
     rule = BACKFILLING[options.backfilling]
     return isinstance(rule, Strict) or (isinstance(rule, Easy) and rule.depth == 1)
@@ -89,16 +87,14 @@ class Sketch:
         self._requests = np.array([job[:3] for job in jobs], dtype=np.int64).reshape(-1, 3).T
         self._running = np.array([place for place, job in enumerate(jobs) if job.start is not None], dtype=np.int64)
         self._started = np.array([job.start for job in jobs if job.start is not None], dtype=np.int64)
-        waiting = [place for place, job in enumerate(jobs) if job.start is None]
+        self._waiting = np.array([place for place, job in enumerate(jobs) if job.start is None], dtype=np.int64)
         self._free = nodes - int(self._requests[1, self._running].sum())
-        key: Callable[[Any, int], Any] = ORDERS[options.order].key
-        self._key = key
-        self._queue = sorted((key(jobs[place], jobs[place].submit), place) for place in waiting)
-        self._places = np.array([place for _, place in self._queue], dtype=np.int64)
+        self._order = options.order
+        self._places = self._waiting[queue_sequence(self._order, *self._requests[:, self._waiting])]
         #: Largest number of future jobs that were submitted in a simulation so far.
         self._likely = 0
         #: Expected cost of the simulations; counted in the process that simulates.
-        self._steps = simulations * len(waiting) * len(jobs) // _LOOKS
+        self._steps = simulations * len(self._waiting) * len(jobs) // _LOOKS
 
     def starts(
         self,
@@ -134,7 +130,7 @@ class Sketch:
             If an awaited job can never start.
         """
         # Without backfilling, and in the order of submits, no later job passes a waiting one.
-        pieces = iter(coming if self._backfills or self._key is not fcfs else ())
+        pieces = iter(coming if self._backfills or self._order != "fcfs" else ())
         later = np.empty((4, 0), dtype=np.int64)
         wanted = self._likely
         while True:
@@ -192,13 +188,13 @@ class Sketch:
         present, count = self._requests.shape[1], later.shape[1]
         ranks = np.zeros(present + count, dtype=np.int64)
         order = self._places
-        if self._key is fcfs:
+        if self._order == "fcfs":
             # Later jobs rank behind.
             order = np.concatenate((order, np.arange(present, present + count)))
         elif count:
-            jobs = (PresentJob(*job) for job in zip(*later[:3].tolist(), strict=True))
-            keys = [(self._key(job, job.submit), place) for place, job in enumerate(jobs, start=present)]
-            order = np.array([place for _, place in sorted(self._queue + keys)], dtype=np.int64)
+            places = np.concatenate((self._waiting, np.arange(present, present + count)))
+            requests = np.concatenate((self._requests[:, self._waiting], later[:3]), axis=1)
+            order = places[queue_sequence(self._order, *requests)]
         ranks[order] = np.arange(len(order))
         return ranks
 

@@ -9,8 +9,6 @@ import hashlib
 import io
 import os
 import re
-import secrets
-import shutil
 import stat
 import zlib
 from collections.abc import Iterator
@@ -319,6 +317,8 @@ def remove_partials(directory: str | Path) -> None:
     directory
         A directory that no other process is writing to: its unfinished files would be removed, too.
     """
+    import shutil
+
     for partial in Path(directory).iterdir():
         if _PARTIAL.fullmatch(partial.name):
             if partial.is_dir() and not partial.is_symlink():
@@ -329,7 +329,7 @@ def remove_partials(directory: str | Path) -> None:
 
 def partial_name(name: str) -> str:
     """A hidden temporary name for a file or directory that will be renamed to ``name``."""
-    return f".{name}.{secrets.token_hex(4)}.part"
+    return f".{name}.{os.urandom(4).hex()}.part"
 
 
 def is_plain_name(name: object) -> bool:

@@ -13,7 +13,7 @@ values. ``holdfast.experiments.option_parser`` derives the options of commands f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from types import NoneType, UnionType
@@ -41,6 +41,7 @@ __all__ = [
     "choices",
     "declared_parameters",
     "duration",
+    "field_types",
     "number",
     "read_choice",
     "share",
@@ -239,13 +240,22 @@ def changed_parameters(instance: Any) -> Iterator[Declared]:
             yield part
 
 
+def field_types(kind: type[Any]) -> Mapping[str, Any]:
+    """The annotations of a class by field, with their notes; Python would compile their texts at each request."""
+    return _hints(kind)  # type: ignore[arg-type]  # a class is hashable
+
+
+@cache
+def _hints(kind: type[Any]) -> Mapping[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
 @cache
 def _parts(kind: type[Any]) -> tuple[tuple[str, Any, str], ...]:
     """Name, declared parameter or dataclass, and group of each field that is one of these."""
     found: list[tuple[str, Any, str]] = []
-    hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
-        plain, notes = type_parts(hints[field.name])
+        plain, notes = type_parts(field_types(kind)[field.name])
         parameter = next((note for note in notes if isinstance(note, Parameter)), None)
         group = next((note.title for note in notes if isinstance(note, Group)), "")
         if parameter is not None:
@@ -260,7 +270,7 @@ def _parts(kind: type[Any]) -> tuple[tuple[str, Any, str], ...]:
 @cache
 def choices(kind: type[Any]) -> dict[str, tuple[str, ...]]:
     """Legal values of each field of a dataclass that is annotated with a list of values."""
-    plain = {name: type_parts(hint)[0] for name, hint in get_type_hints(kind).items()}
+    plain = {name: type_parts(hint)[0] for name, hint in field_types(kind).items()}
     return {name: get_args(hint) for name, hint in plain.items() if get_origin(hint) is Literal}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any
 
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.numbers import decimal, integer, is_number, is_whole
-from holdfast.workloads.ground.parameters import Values, type_parts
+from holdfast.workloads.ground.parameters import Values, field_types, type_parts
 from holdfast.workloads.ground.units import LARGEST_TIME, parse_duration
 
 __all__ = ["duration", "is_duration", "is_mix", "number", "option_value", "parameter_value", "whole", "wrong"]
@@ -119,7 +119,7 @@ def is_duration(kind: type[Any], name: str) -> bool:
 @cache
 def _durations(kind: type[Any]) -> frozenset[str]:
     """Names of the parameters of a class that are durations or lists of durations."""
-    notes = {name: type_parts(hint)[1] for name, hint in get_type_hints(kind, include_extras=True).items()}
+    notes = {name: type_parts(hint)[1] for name, hint in field_types(kind).items()}
     return frozenset(
         name for name, own in notes.items() if any(isinstance(note, Values) and note.unit == "s" for note in own)
     )

@@ -43,6 +43,8 @@ def print_aggregates(
     unit: str = "nodes",
 ) -> None:
     """Print means and differences, if there are any."""
+    if not aggregates and not differences:
+        return
     from holdfast.experiments.sweeps.aggregate_sentences import (
         best_configuration_sentence,
         decided_differences_sentence,

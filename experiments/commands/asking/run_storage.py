@@ -46,17 +46,18 @@ class RunAnswer:
         cls, arguments: RunOptions, results: Sequence[Result], planned: Sequence[PlannedRun], against: Mapping[str, Any]
     ) -> RunAnswer:
         """The metrics of results; ``against``: the reference of differences, or empty."""
-        from holdfast.experiments.sweeps.aggregates import aggregate_rows, difference_rows
-
         # Without a tolerance of its own the warning of each run decides.
         measurement = planned[0].measurement
         if arguments.measurement.instant_tolerance is None:
             measurement = replace(measurement, instant_tolerance=None)
         values = {run.variation.label: run.variation.values for run in planned}
         summaries = summary_rows(results, measurement, values)
-        aggregates = aggregate_rows(summaries) if planned[0].variation.values or against else []
+        if not (planned[0].variation.values or against):
+            return cls(results, planned, measurement, summaries, [], [])
+        from holdfast.experiments.sweeps.aggregates import aggregate_rows, difference_rows
+
         differences = difference_rows(summaries, against) if against else []
-        return cls(results, planned, measurement, summaries, aggregates, differences)
+        return cls(results, planned, measurement, summaries, aggregate_rows(summaries), differences)
 
     @property
     def unit(self) -> str:
