@@ -24,7 +24,7 @@ demo: $(VENV)/.installed
 # The tests start many processes: compiled modules are kept, whatever the environment says.
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -60,7 +60,7 @@ docs: $(VENV)/.installed-docs
 # What can only be tested whole: clusters, kills, installed packages, real logs, experiments, pages of documentation.
 system: export PYTHONDONTWRITEBYTECODE =
 system: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto -m "system and not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "system and not slow"
 
 # A whole Slurm on this machine (Debian's slurm-wlm munge slurmdbd mariadb-server faketime): replays and plans on it, in
 # about ten minutes. The tests skip without the packages.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from pkgutil import resolve_name
 from typing import Any, TypeVar, get_origin, get_type_hints
 
@@ -210,20 +211,35 @@ def _is_duration(text: str) -> bool:
 
 
 def _values(kind: type[Any], parsed: argparse.Namespace, options: Mapping[str, Declared]) -> Iterator[tuple[str, Any]]:
+    for name, source in _sources(kind):  # type: ignore[arg-type]  # a class is hashable
+        if source is argparse.Namespace:
+            yield name, parsed
+        elif source is not None:
+            yield name, read_arguments(source, parsed)
+        else:
+            given = getattr(parsed, name)
+            repeated = options[name].parameter.repeated
+            if isinstance(given, bool):
+                yield name, given
+            elif given is not None and not (repeated and not given):
+                yield name, _value(given, repeated=repeated)
+
+
+@cache
+def _sources(kind: type[Any]) -> tuple[tuple[str, type[Any] | None], ...]:
+    """Name of each field, and the class that its value is made of; None: its value is that of an option.
+
+    Python compiles the annotations at each request, which took 13 % of the time of the tests of commands.
+    """
+    found: list[tuple[str, type[Any] | None]] = []
     hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
         plain, notes = type_parts(hints[field.name])
-        if plain is argparse.Namespace:
-            yield field.name, parsed
-        elif any(isinstance(note, Parameter) for note in notes):
-            given = getattr(parsed, field.name)
-            repeated = options[field.name].parameter.repeated
-            if isinstance(given, bool):
-                yield field.name, given
-            elif given is not None and not (repeated and not given):
-                yield field.name, _value(given, repeated=repeated)
-        elif is_dataclass(plain):
-            yield field.name, read_arguments(plain, parsed)  # type: ignore[arg-type]
+        if any(isinstance(note, Parameter) for note in notes):
+            found.append((field.name, None))
+        elif isinstance(plain, type) and (plain is argparse.Namespace or is_dataclass(plain)):
+            found.append((field.name, plain))
+    return tuple(found)
 
 
 def _value(given: Any, *, repeated: bool) -> Any:

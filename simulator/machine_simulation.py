@@ -22,6 +22,7 @@ from holdfast.simulator.plain_starts import PlainJobs
 from holdfast.simulator.resources.closed_capacity import amount_time, closed_changes, levels, resource_uses
 from holdfast.simulator.resources.machine_jobs import JobStart, MachineJob
 from holdfast.simulator.resources.machine_replay import MachineReplay
+from holdfast.simulator.results.integrals import integral
 from holdfast.simulator.results.records import ABSENT, STATUSES, Accounting, Records, Samples
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.units import SECOND, to_ticks
@@ -225,12 +226,10 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
     )
     busy[:, 4] = waiting[:, 4]
     size = machine_size(replay.table.machine)
-    lengths = np.where(ran, ends - starts, 0)[came]
-    submit = columns["submit"][came] - origin
-    first = PlainJobs(submit, queued[came] - origin, taken[came], lengths, lengths)
-    booked = accounting(first, columns["end"][came] - origin, size)
+    opened, closed = int(columns["submit"][came].min()), int(columns["end"][came].max())
+    booked = accounting(integral(taken[came], np.where(ran, ends - starts, 0)[came]), closed - opened, size)
     outcome = MachineOutcome(Records(**columns), Samples(busy), booked, replay, withdrawn, past.losses(origin))
-    return _with_outages(outcome, int(submit.min()) + origin, int(columns["end"][came].max()), origin)
+    return _with_outages(outcome, opened, closed, origin)
 
 
 class _PastRuns:

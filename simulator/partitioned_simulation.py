@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.policies.order import ORDERS
+from holdfast.simulator.machine_rules import are_pools
 from holdfast.simulator.results.pool import Pool
 from holdfast.simulator.results.recording import clock_origin, down_spans, level_changes
 from holdfast.simulator.results.records import ABSENT, Accounting, Records, Samples
@@ -27,7 +28,7 @@ from holdfast.workloads.table.job import RIGID, STOCHASTIC
 from holdfast.workloads.table.job_lifecycle import has_life
 from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["are_pools", "needs_pools", "simulate_partitions", "sum_samples"]
+__all__ = ["needs_pools", "simulate_partitions", "sum_samples"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -48,20 +49,6 @@ def needs_pools(table: Jobs, machine: Machine, *, closed: bool = False) -> bool:
 def _have(table: Jobs, *names: str) -> bool:
     return any(map(table.has, names)) and any(
         has_life(job) and any(getattr(job, name) is not None for name in names) for job in table
-    )
-
-
-def are_pools(machine: Machine) -> bool:
-    """Whether all partitions are pools: they give whole nodes to jobs, share none, and no limit counts running jobs."""
-    names = [name for partition in machine.partitions for name in partition.nodes]
-    limited = any(
-        name != "submitted"
-        for limit in machine.limits
-        for quota in (limit.per_user, limit.together)
-        for name in quota.amounts()
-    )
-    return (
-        all(partition.exclusive for partition in machine.partitions) and len(set(names)) == len(names) and not limited
     )
 
 

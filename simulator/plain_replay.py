@@ -62,6 +62,16 @@ class PlainTable:
         self._came = None if came.all() else came
         self.starts = PlainStarts(jobs)
 
+    @cached_property
+    def busy(self) -> int:
+        """Node-ticks of all jobs."""
+        return integral(self.jobs.nodes, self.jobs.runtime)
+
+    @cached_property
+    def opened(self) -> int:
+        """First submit [ticks of the simulated clock]."""
+        return int(self.jobs.submit.min())
+
     def make_records(self, started: Ints, ended: Ints) -> Records:
         """Records of the jobs with these starts and ends [ticks of the simulated clock], shape (jobs,)."""
         columns = dict(self.records.columns)
@@ -175,8 +185,6 @@ class PlainSamples(Samples):
         return integral(self._jobs.nodes, np.maximum(self._ended - np.maximum(self._started, time), 0))
 
 
-def accounting(jobs: PlainJobs, ended: Ints, nodes: int) -> Accounting:
-    """Accounting of all node-ticks until the last end of a job."""
-    busy = integral(jobs.nodes, jobs.runtime)
-    elapsed = int(ended.max()) - int(jobs.submit.min())
+def accounting(busy: int, elapsed: int, nodes: int) -> Accounting:
+    """Accounting of a machine that was busy for these node-ticks in the time from the first submit to the last end."""
     return Accounting(busy, 0, 0, 0, 0, 0, nodes * elapsed - busy)

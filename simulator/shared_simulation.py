@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy, Strict
+from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy
 from holdfast.policies.mechanism import BASELINE, Mechanism
-from holdfast.policies.order import ORDERS
 from holdfast.simulator.machine.job_factory import job_states
 from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine_rules import check_shared_rules
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.machine_jobs import JobStart, JobWait, MachineJob
 from holdfast.simulator.resources.machine_replay import MachineReplay
@@ -25,7 +25,7 @@ from holdfast.simulator.shared_nodes.engine import SharedEngine
 from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
 from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.simulator.shared_nodes.stretches import Stretch
-from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
+from holdfast.workloads.ground.errors import InputError, InvariantError
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
 from holdfast.workloads.table.job import STOCHASTIC, Job
 from holdfast.workloads.table.jobs import Jobs
@@ -34,16 +34,6 @@ __all__ = ["check_shared_nodes", "simulate_shared_nodes"]
 
 #: More waiting jobs than a simulation has.
 _ALL = 1 << 62
-#: Options with one legal value on shared nodes.
-_FIXED = {
-    "passes": "instant",
-    "backfill_length": "walltime",
-    "malleable_head": "minimum",
-    "arrival_takes": "own",
-    "shrunk_lenders": "expand",
-    "preempted_lenders": "resume",
-    "expansion": "none",
-}
 
 
 def check_shared_nodes(table: Jobs, workload: MachineWorkload, mechanism: Mechanism | None, options: Options) -> None:
@@ -57,28 +47,7 @@ def check_shared_nodes(table: Jobs, workload: MachineWorkload, mechanism: Mechan
     where = "with mechanisms on shared nodes (--machine)"
     if len(workload.requests) != len(table):
         raise InputError(f"there must be one request for each of the {len(table):,} jobs of the table")
-    if mechanism is not None:
-        for kind, given, legal in (
-            ("notice", mechanism.notice, ("N", "CUA", "CUP")),
-            ("arrival", mechanism.arrival, ("PAA", "SPAA")),
-        ):
-            if given not in legal:
-                raise ParameterError(f"{kind} strategy", f"{', '.join(legal)} {where}", given)
-    for name, value in _FIXED.items():
-        if getattr(options, name) != value:
-            raise ParameterError(name, f"{value} {where}", getattr(options, name))
-    if options.engine == "compiled":
-        raise ParameterError("engine", f"auto or simpy {where}", options.engine)
-    if type(BACKFILLING[options.backfilling]) not in (Strict, Conservative, Easy):
-        raise ParameterError("backfilling", f"none, easy, easy depth=K or conservative {where}", options.backfilling)
-    if workload.placement not in ("pack", "spread"):
-        raise ParameterError("placement", f"pack or spread {where}", workload.placement)
-    if ORDERS[options.order].half_life is not None:
-        raise ParameterError("order", f"an order without past usage {where}", options.order)
-    _check_jobs(table, where)
-
-
-def _check_jobs(table: Jobs, where: str) -> None:
+    check_shared_rules(workload.placement, mechanism, options)
     if table.are(STOCHASTIC).any():
         raise InputError(f"there must be no stochastic jobs {where}")
     for job in table if table.has("running_since") else ():

@@ -162,7 +162,8 @@ def simulate_table(
         origin = min(origin, to_ticks(prior.origin))
     if on_machine is not None:
         # Imported here, because plain replays start a fifth sooner without machines and the planner (0.43 for 0.59 s).
-        from holdfast.simulator.partitioned_simulation import are_pools, needs_pools
+        from holdfast.simulator.machine_rules import are_pools
+        from holdfast.simulator.partitioned_simulation import needs_pools
 
         if book is not None or prior is not None:
             raise InputError("a replay on a machine (--machine) has no stochastic jobs and no starting state")
@@ -282,7 +283,8 @@ def plain_result(
         return started
     ended = started + jobs.runtime
     took = perf_counter() - began
-    refuse_late_end(int(ended.max()), origin)
+    last = int(ended.max())
+    refuse_late_end(last, origin)
     if progress is not None:
         progress(len(ended))
     return Result(
@@ -291,7 +293,7 @@ def plain_result(
         options=options,
         records=found.make_records(started, ended),
         samples=PlainSamples(jobs, started, ended),
-        booked=accounting(jobs, ended, nodes),
+        booked=accounting(found.busy, last - found.opened, nodes),
         engine_seconds=took,
         origin=origin,
         table=table,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 
 from tests.places import PACKAGES as LAYERS
 from tests.places import ROOT
+from tests.support.sources import syntax_tree
 
 #: The packages are imported below this one; their names here are without it.
 TOP = "holdfast."
@@ -80,20 +83,41 @@ ROOMS = {
 MODULES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
 
 
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+@dataclass(frozen=True)
+class Source:
+    """What the tests ask of a file: its whole tree would burden every garbage collection after it."""
+
+    #: Imports, those inside functions and under TYPE_CHECKING too.
+    imports: Sequence[ast.Import | ast.ImportFrom]
+    #: String literals without a blank.
+    words: Sequence[str]
+    #: Attributes with an underscore in front, each with the first name of what it is taken from.
+    private: Sequence[tuple[str, str]]
+    classes: Sequence[str]
+    #: Names in ``__all__``; None without one.
+    offered: frozenset[str] | None
 
 
 @cache
-def nodes_of(path: Path) -> Sequence[ast.Import | ast.ImportFrom | ast.Constant]:
-    """The imports and the texts of a file, wherever they stand."""
-    return [
-        node
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+def source_at(path: Path) -> Source:
+    tree = syntax_tree(path)
+    imports: list[ast.Import | ast.ImportFrom] = []
+    words, private = [], []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.append(node)
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and " " not in node.value:
+                words.append(node.value)
+        elif isinstance(node, ast.Attribute) and node.attr[0] == "_":
+            private.append((ast.unparse(node.value).partition(".")[0], node.attr))
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    offers = [
+        frozenset(ast.literal_eval(node.value))
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     ]
+    return Source(imports, words, private, classes, offers[0] if offers else None)
 
 
 def name_of(path: Path) -> str:
@@ -109,10 +133,14 @@ def module_of(node: ast.ImportFrom) -> str:
 
 
 def test_no_import_goes_around_the_package() -> None:
+    # ruff keeps each import of a module on a line of its own.
+    around = re.compile(rf"^\s*(?:from|import) +(?:{'|'.join(LAYERS)})\b", re.MULTILINE)
     for path in [*MODULES, *(ROOT / "tests").rglob("*.py")]:
-        for node in nodes_of(path):
-            if not isinstance(node, ast.Constant):
-                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [item.name for item in node.names]
+        if around.search(text := path.read_text()):
+            # The line may be a part of a literal.
+            for node in ast.walk(syntax_tree(text)):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                names += [item.name for item in node.names] if isinstance(node, ast.Import) else []
                 assert not {name.partition(".")[0] for name in names} & set(LAYERS), path
 
 
@@ -120,10 +148,10 @@ def test_no_import_goes_around_the_package() -> None:
 def imports_of(path: Path) -> set[str]:
     """Modules that a file imports, those inside functions and under TYPE_CHECKING too."""
     found: set[str] = set()
-    for node in nodes_of(path):
+    for node in source_at(path).imports:
         if isinstance(node, ast.Import):
             found |= {alias.name.removeprefix(TOP) for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             module = node.module.removeprefix(TOP)
             found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
     return found
@@ -141,16 +169,15 @@ def test_imports_point_one_way(layer: str) -> None:
 def known_imports(path: Path) -> set[str]:
     """Our own modules and packages that a file imports, a module by its own name alone."""
     found: set[str] = set()
-    for node in nodes_of(path):
+    for node in source_at(path).imports:
         if isinstance(node, ast.Import):
             found |= {alias.name.removeprefix(TOP) for alias in node.names} & NAMES
-        elif isinstance(node, ast.ImportFrom) and (module := module_of(node)) in NAMES:
+        elif (module := module_of(node)) in NAMES:
             names = {f"{module}.{alias.name}" for alias in node.names}
             found |= names & NAMES or {module}
-        elif isinstance(node, ast.Constant) and str(node.value).count(":") == 1:
-            # A module named as ``module:name`` is imported when it is needed.
-            found |= {str(node.value).partition(":")[0].removeprefix(TOP)} & NAMES
-    return found
+    # A module named as ``module:name`` is imported when it is needed.
+    later = {word.partition(":")[0].removeprefix(TOP) for word in source_at(path).words if word.count(":") == 1}
+    return found | (later & NAMES)
 
 
 def room_of(name: str) -> str:
@@ -206,18 +233,17 @@ def test_the_report_stands_on_the_study() -> None:
 def offered_by(module: str) -> set[str]:
     """The names in ``__all__`` of a module; without one, all of them."""
     path = ROOT / module.replace(".", "/")
-    tree = tree_of(path / "__init__.py" if path.is_dir() else path.with_suffix(".py"))
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return set(ast.literal_eval(node.value))
-    return {node.asname or node.name for node in ast.walk(tree) if isinstance(node, ast.alias)}
+    source = source_at(path / "__init__.py" if path.is_dir() else path.with_suffix(".py"))
+    if source.offered is not None:
+        return set(source.offered)
+    return {alias.asname or alias.name for node in source.imports for alias in node.names}
 
 
 def test_other_folders_use_public_names() -> None:
     """What starts with an underscore, or is absent from ``__all__``, is of its folder alone."""
     for path in MODULES:
         own = name_of(path).rpartition(".")[0] if path.stem != "__init__" else name_of(path)
-        for node in nodes_of(path):
+        for node in source_at(path).imports:
             module = module_of(node) if isinstance(node, ast.ImportFrom) else ""
             if not isinstance(node, ast.ImportFrom) or module not in NAMES or module.startswith(own):
                 continue
@@ -229,9 +255,8 @@ def test_other_folders_use_public_names() -> None:
 
 def test_what_is_named_as_module_and_name_is_there() -> None:
     for path in MODULES:
-        for node in nodes_of(path):
-            if isinstance(node, ast.Constant) and str(node.value).partition(":")[0].removeprefix(TOP) in NAMES:
-                name = str(node.value)
+        for name in source_at(path).words:
+            if name.partition(":")[0].removeprefix(TOP) in NAMES:
                 # A bare name may be a word, such as that of a folder; one below our package is a module.
                 assert (":" not in name and not name.startswith(TOP)) or resolve_name(name), path
 
@@ -240,7 +265,7 @@ def test_what_is_named_as_module_and_name_is_there() -> None:
 def test_no_class_stands_for_two_things(layer: str) -> None:
     # Each command declares its options in a class of the same name.
     paths = [path for path in MODULES if path.relative_to(ROOT).parts[0] == layer]
-    classes = [node.name for path in paths for node in tree_of(path).body if isinstance(node, ast.ClassDef)]
+    classes = [name for path in paths for name in source_at(path).classes]
     public = [name for name in classes if not name.startswith("_") and name != "Arguments"]
     assert not [name for name, times in Counter(public).items() if times > 1]
 
@@ -282,29 +307,23 @@ _DOCUMENTED = {"_asdict", "_fields", "_make", "_replace", "_exit", "_getframe"}
 def test_private_names_of_libraries_are_not_used() -> None:
     found = []
     for path in MODULES:
-        for node in ast.walk(tree_of(path)):
+        source, libraries = source_at(path), _libraries(path)
+        names = [name for root, name in source.private if root in libraries]
+        for node in source.imports:
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] not in (
                 "holdfast",
                 "__future__",
             ):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.Attribute) and ast.unparse(node.value).partition(".")[0] in _libraries(path):
-                names = [node.attr]
-            else:
-                continue
-            found += [
-                f"{name_of(path)}: {name}" for name in names if name[0] == "_" != name[1] and name not in _DOCUMENTED
-            ]
+                names += [alias.name for alias in node.names]
+        found += [f"{name_of(path)}: {name}" for name in names if name[0] == "_" != name[1] and name not in _DOCUMENTED]
     assert not found
 
 
-@cache
 def _libraries(path: Path) -> set[str]:
     """Names under which a file knows modules, classes and functions of libraries."""
     return {
         alias.asname or alias.name.partition(".")[0]
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        for node in source_at(path).imports
         for alias in node.names
         if (getattr(node, "module", None) or alias.name).partition(".")[0] != "holdfast"
     }

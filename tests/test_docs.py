@@ -27,6 +27,7 @@ from tests.documentation.given import provide
 from tests.documentation.session import NOT_RUN, PAGES, ROOT, Session, excuse_of, read_through
 from tests.places import PACKAGES
 from tests.support.sketching import sketches
+from tests.support.sources import syntax_tree
 from tests.test_architecture import MODULES, name_of
 
 pytestmark = pytest.mark.pictures("png")
@@ -110,7 +111,7 @@ def prose_of(path: Path) -> str:
     """Docstrings and comments of a module, without line breaks."""
     source = path.read_text()
     nodes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    told = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(source)) if isinstance(node, nodes)]
+    told = [ast.get_docstring(node) or "" for node in ast.walk(syntax_tree(source)) if isinstance(node, nodes)]
     return " ".join(" ".join([*told, *re.findall(r"#:? (.*)", source)]).split())
 
 
@@ -202,4 +203,5 @@ def test_all_pages_stay_below_a_number_of_words() -> None:
 def test_docstring_examples(path: Path) -> None:
     module = importlib.import_module(f"holdfast.{name_of(path)}")
     assert module.__doc__, "a module says what its one idea is"
-    assert doctest.testmod(module).failed == 0
+    if ">>>" in path.read_text():  # the search for examples takes 10 ms of each module
+        assert doctest.testmod(module).failed == 0

@@ -39,6 +39,7 @@ from holdfast.workloads.ground.registry import Registry
 from holdfast.workloads.ground.trust import admit, is_trusted, trust
 from tests.places import PACKAGES, ROOT
 from tests.support.jobs import resealed
+from tests.support.sources import syntax_tree
 from tests.test_docs import command_parser
 
 MARK = "it-ran"
@@ -437,7 +438,7 @@ def test_every_module_that_reads_files_is_accounted_for() -> None:
             text = path.read_text()
             if not any(name in text for name in _READING):
                 continue
-            calls = [node.func for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+            calls = [node.func for node in ast.walk(syntax_tree(text)) if isinstance(node, ast.Call)]
             names = {item.id if isinstance(item, ast.Name) else item.attr for item in calls if not _apart(item)}
             names |= {ast.unparse(item) for item in calls if isinstance(item, ast.Attribute)}
             if names & _READING:

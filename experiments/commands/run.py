@@ -211,3 +211,13 @@ def _remark(planned: Sequence[PlannedRun]) -> None:
         for run, configuration in zip(planned, configurations, strict=True)
     ):
         warn("run", "the seeds change nothing here: no type, notice or failure is drawn")
+    idle = [run for run in planned if run.variation.mechanism != BASELINE and not _has_on_demand_jobs(run)]
+    if idle:
+        warn("run", f"no job is on-demand: {idle[0].name} has nothing to do; 'holdfast prepare' draws types")
+
+
+def _has_on_demand_jobs(run: PlannedRun) -> bool:
+    from holdfast.workloads.table.job import JobType
+    from holdfast.workloads.table.jobs import Jobs
+
+    return bool(Jobs.of(run.simulation.jobs).are(JobType.ON_DEMAND).any())

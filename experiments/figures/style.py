@@ -51,8 +51,8 @@ _GRID = "#DDDDDD"
 TYPE_COLORS = {
     JobType.RIGID: "#0A62A0",
     JobType.MALLEABLE: "#56C2A0",
-    JobType.ON_DEMAND: "#D55E00",
-    JobType.STOCHASTIC: "#E8B4D0",
+    JobType.ON_DEMAND: "#E06C10",
+    JobType.STOCHASTIC: "#F0C8DF",
 }
 
 #: Where node-hours go, in the order of :class:`holdfast.simulator.results.result.Accounting`.
@@ -60,7 +60,7 @@ STATE_COLORS = {
     "compute": "#0A62A0",
     "setup": "#7FC4EE",
     "checkpoint": "#009E73",
-    "lost": "#A83C00",
+    "lost": "#5B1F00",
     "warning": "#F0B429",
     "held": "#B0609A",
     "idle": "#E4E4E4",

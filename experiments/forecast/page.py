@@ -100,7 +100,9 @@ def _span(forecast: Forecast) -> float:
 def _rows(forecast: Forecast, moment: Callable[[float], str]) -> Iterator[dict[str, Any]]:
     """The rows of the table, with pictures of the intervals on one scale."""
     rows = forecast.rows()
-    scale = Scale.of([row["start_p95"] for row in rows])
+    # A single interval of weeks would reduce all others to dots.
+    longest = 4.0 * float(np.median([row["start_p95"] for row in rows]))
+    scale = Scale.of([max(row["start_p50"], min(row["start_p95"], longest)) for row in rows])
     for row in rows:
         low, middle, high = (row[f"start_p{level}"] for level in ("05", "50", "95"))
         yield {

@@ -139,6 +139,8 @@ def without_interruption() -> Iterator[None]:
 def start_trackers(*trackers: Callable[[], None]) -> None:
     """Start clean-up processes such that a hangup does not end them before the processes that they serve.
 
+    They remove what killed processes leave, and do not warn of it: that is their purpose.
+
     Parameters
     ----------
     trackers
@@ -146,11 +148,14 @@ def start_trackers(*trackers: Callable[[], None]) -> None:
     """
     if not hasattr(signal, "SIGHUP") or threading.current_thread() is not threading.main_thread():
         return
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # inherited by the processes
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # inherited by the processes, as the options of warnings
+    options = list(sys.warnoptions)
+    sys.warnoptions.append("ignore:resource_tracker")
     try:
         for start in trackers:
             start()
     finally:
+        sys.warnoptions[:] = options
         signal.signal(signal.SIGHUP, before)
 
 

@@ -43,11 +43,14 @@ class Scale(NamedTuple):
 
 
 def interval_picture(scale: Scale, value: float, low: float | None, high: float | None) -> str:
-    """A difference as a mark on its interval, beside a line at 0."""
+    """A value as a mark on its interval, beside a line at 0; an arrow says that the interval ends beyond the scale."""
     zero, middle = scale.place(0.0), scale.place(value)
     parts = [f'<line class="zero" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="12"/>']
     if low is not None and high is not None:
-        parts.append(f'<line class="range" x1="{scale.place(low):.1f}" x2="{scale.place(high):.1f}" y1="6" y2="6"/>')
+        end = min(_WIDTH, scale.place(high))
+        parts.append(f'<line class="range" x1="{scale.place(low):.1f}" x2="{end:.1f}" y1="6" y2="6"/>')
+        if high > scale.high:
+            parts.append(f'<path class="arrow" d="M{_WIDTH - 6:.0f} 2L{_WIDTH:.0f} 6L{_WIDTH - 6:.0f} 10"/>')
     parts.append(f'<rect class="mark" x="{middle - 2:.1f}" y="2.5" width="4" height="7"/>')
     return _picture("interval", 12, parts)
 

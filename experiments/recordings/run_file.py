@@ -76,10 +76,12 @@ def open_run(directory: Path) -> Sealed:
     Raises
     ------
     InputError
-        If there is no result, a file was changed, or ``run.json`` does not name input and mechanisms.
+        If there is no such directory, no result in it, a changed file, or ``run.json`` lacks input or mechanisms.
     """
     path = directory / RUN
     if not holds_run(directory):
+        if not directory.exists():
+            raise InputError(f"{directory}: no such file or directory")
         raise InputError(f"{directory}: no results of 'holdfast run' (there is no {RUN})")
     result = open_result(directory, RUN)
     try:

@@ -3,9 +3,10 @@
 >>> from holdfast.experiments.sweeps import make_sweep, run_sweep
 
 ``configuration`` defines a sweep; ``toml_structure`` and ``option_values`` read it from TOML or keywords. ``grid``
-lists the runs, ``simulations`` executes one (``delays`` counts late on-demand jobs), ``store`` keeps completed runs,
-and ``execution`` distributes the others over processes or a Dask cluster (``clusters``). ``table`` collects the
-results, ``aggregates`` summarises them over seeds, and ``sweep`` combines all of these.
+lists the runs, ``job_tables`` makes their jobs, ``simulations`` executes them (``delays`` counts late on-demand jobs),
+``store`` keeps completed runs, and ``execution`` distributes the others over processes or a Dask cluster
+(``clusters``). ``table`` collects the results, ``aggregates`` summarises them over seeds, and ``sweep`` combines all of
+these.
 """
 
 from __future__ import annotations

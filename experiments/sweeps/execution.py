@@ -29,8 +29,8 @@ __all__ = ["BACKENDS", "LocalWorkers", "Pool", "Workforce", "available_workers",
 
 BACKENDS = ("loky", "dask")
 
-#: Function applied to each run.
-Task = Callable[["RunConfiguration"], "RunOutcome"]
+#: Function that gives the outcome of each of the runs, in their order.
+Task = Callable[[Iterable["RunConfiguration"]], Iterator["RunOutcome"]]
 
 #: Target duration of a batch of short runs [s], and its largest number of runs.
 _BATCH_SECONDS, _MOST = 2.0, 64
@@ -305,12 +305,12 @@ class _Batch:
 
 
 def _each(task: Task, batch: _Batch) -> list[RunOutcome]:
-    return [task(run) for run in batch.runs]
+    return list(task(batch.runs))
 
 
 def _in_turn(task: Task, batch: _Batch) -> Iterator[RunOutcome]:
-    """The same in the calling process, where an interruption loses only the current run."""
-    return map(task, batch.runs)
+    """The same in the calling process, where an interruption loses only the current runs."""
+    return task(batch.runs)
 
 
 class _Pace:

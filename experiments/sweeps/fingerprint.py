@@ -34,6 +34,7 @@ MODEL = (
     "workloads/**/*.py",
     "policies/**/*.py",
     "simulator/**/*.py",
+    "experiments/sweeps/job_tables.py",
     "experiments/sweeps/simulations.py",
     "experiments/sweeps/delays.py",
 )

@@ -71,13 +71,13 @@ class Store:
 
     def write(self, run: RunConfiguration, outcome: RunOutcome) -> RunOutcome:
         """Queue the result of a run for the next :meth:`flush`; returns it as it will be read back."""
-        measured, timings = _finite(outcome.measured), _finite(outcome.timings)
+        (measured, text), (timings, times) = _encode_finite(outcome.measured), _encode_finite(outcome.timings)
         parts = (
             ("format", str(_FORMAT)),
             ("configuration", run.canonical),
             ("label", _encode(run.label)),
-            ("measured", _encode(measured)),
-            ("timings", _encode(timings)),
+            ("measured", text),
+            ("timings", times),
         )
         text = f'{{"key": "{run.key}", ' + ", ".join(f'"{name}": {part}' for name, part in parts) + "}"
         self._new.append(_seal(text.encode()))
@@ -160,6 +160,16 @@ def line_faults(path: Path) -> tuple[int, list[TraceError]]:
 
 
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def _encode_finite(value: Any) -> tuple[Any, str]:
+    """A value as it is after a round trip through JSON, and its JSON."""
+    try:
+        # Most results are finite; looking at each number first takes as long as encoding them.
+        return value, _encode(value)
+    except ValueError:
+        finite = _finite(value)
+        return finite, _encode(finite)
 
 
 def _finite(value: Any) -> Any:

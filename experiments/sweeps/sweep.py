@@ -20,7 +20,7 @@ from holdfast.experiments.sweeps.execution import Workforce, carry_out
 from holdfast.experiments.sweeps.fingerprint import model_fingerprint
 from holdfast.experiments.sweeps.grid import Log, RunConfiguration, expand, run_kind
 from holdfast.experiments.sweeps.progress import RunBar
-from holdfast.experiments.sweeps.simulations import simulate_run
+from holdfast.experiments.sweeps.simulations import simulate_runs
 from holdfast.experiments.sweeps.store import Store
 from holdfast.experiments.sweeps.table import SUMMARY, Row, Tables
 from holdfast.experiments.terminal import warn
@@ -315,7 +315,7 @@ def _carry_out(
 ) -> None:
     by_key = {run.key: run for run in missing}
     with workforce.assemble() as pool, bar:
-        for outcome in carry_out(simulate_run, missing, pool, kept.flush):
+        for outcome in carry_out(simulate_runs, missing, pool, kept.flush):
             run = by_key[outcome.key]
             if outcome.error:
                 shown.failures[run.key] = Failure(run, outcome.error, outcome.trace)

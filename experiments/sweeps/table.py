@@ -11,6 +11,7 @@ from holdfast.experiments.recordings.measurement import Measurement
 from holdfast.experiments.sweeps.aggregates import aggregate_rows, difference_rows, parse_reference
 from holdfast.experiments.sweeps.delays import DELAYS
 from holdfast.experiments.sweeps.grid import GeneratedYear, RunConfiguration
+from holdfast.experiments.sweeps.object_cache import ObjectCache
 from holdfast.experiments.sweeps.simulations import RunOutcome
 from holdfast.experiments.tables import csv_lines, write_csv, write_lines
 from holdfast.policies.mechanism import BASELINE
@@ -79,8 +80,7 @@ class Tables:
         self._outcomes[run.key] = outcome
         self._parameters[run.key] = parameters = _parameters(run, outcome)
         # All tables begin with the same cells, most of their text, so these are formatted once.
-        (line,) = csv_lines([parameters], PARAMETERS)
-        self._begins[run.key] = line.removesuffix("\n") + ","
+        self._begins[run.key] = _first_cells(run, parameters)
 
     def _finished_runs(self) -> list[tuple[RunConfiguration, RunOutcome, Row]]:
         # Filled last, so that a run that ran out of memory while being added is not shown.
@@ -207,7 +207,6 @@ def _timings(outcome: RunOutcome) -> Sequence[Row]:
 def _parameters(run: RunConfiguration, outcome: RunOutcome | None) -> Row:
     workload = run.workload
     generated = workload if isinstance(workload, GeneratedYear) else None
-    settings = ((run.assignment, _ASSIGNMENT), (run.options, _OPTIONS), (run.measurement, _MEASUREMENT))
     return {
         "run": run.key[:12],
         "workload": workload.label,
@@ -215,10 +214,33 @@ def _parameters(run: RunConfiguration, outcome: RunOutcome | None) -> Row:
         "generator_jobs": generated.jobs if generated else None,
         "nodes": None if outcome is None else outcome.measured["nodes"],
         "assignment_seed": run.assignment_seed,
-        **{name: _cell(getattr(given, name)) for given, names in settings for name in names},
+        **_cells(run.assignment),
+        **_cells(run.options),
+        **_cells(run.measurement),
         "varied": run.varied,
         "mechanism": run.mechanism,
     }
+
+
+def _first_cells(run: RunConfiguration, parameters: Row) -> str:
+    """The cells of the parameters as they stand in a line, with the comma after them."""
+    (first,) = csv_lines([parameters], ("run", *_WORKLOAD))
+    (last,) = csv_lines([parameters], ("varied", "mechanism"))
+    settings = (_cells_text(given) for given in (run.assignment, run.options, run.measurement))
+    return ",".join((first[:-1], *settings, last[:-1], ""))
+
+
+def _settings_cells(given: Assignment | Options | Measurement) -> Row:
+    return {item.name: _cell(getattr(given, item.name)) for item in fields(given)}
+
+
+def _settings_text(given: Assignment | Options | Measurement) -> str:
+    (line,) = csv_lines([_cells(given)], tuple(_cells(given)))
+    return line[:-1]
+
+
+_cells: ObjectCache[Row] = ObjectCache(_settings_cells)
+_cells_text: ObjectCache[str] = ObjectCache(_settings_text)
 
 
 def _cell(value: Any) -> Any:

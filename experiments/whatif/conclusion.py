@@ -50,7 +50,7 @@ def _decision(contrasts: Sequence[Contrast], unit: WaitUnit) -> str:
         parts.append("No alternative shortens the mean wait beyond doubt")
     if longer:
         named = [f"{one.operation.name} by {_interval(one.wait, unit)}" for one in longer]
-        parts.append(f"it becomes longer under {join_words(named)}")
+        parts.append(f"the mean wait becomes longer under {join_words(named)}")
     return "; ".join(parts) + "."
 
 

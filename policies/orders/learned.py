@@ -9,7 +9,11 @@ that log10 is never negative. The public code of RLScheduler (DIR-LAB/deep-batch
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log10, sqrt
+from typing import Any
+
+import numpy as np
 
 from holdfast.policies.port import WaitingJob
 from holdfast.workloads.ground.units import SECOND
@@ -17,25 +21,33 @@ from holdfast.workloads.ground.units import SECOND
 __all__ = ["f1", "f2", "f3", "f4"]
 
 
-def _seconds(ticks: int) -> float:
+def _seconds(ticks: Any) -> Any:
+    """A time, or a column of times, in seconds of at least 1."""
+    if isinstance(ticks, np.ndarray):
+        return np.maximum(ticks / SECOND, 1.0)
     return ticks / SECOND if ticks > SECOND else 1.0
 
 
-def f1(job: WaitingJob, now: int) -> float:
+def _each(function: Callable[[float], float], values: Any) -> Any:
+    """The function of a number or of each in a column, to the same bits; numpy's log10 may differ in the last."""
+    return np.array([*map(function, values.tolist())]) if isinstance(values, np.ndarray) else function(values)
+
+
+def f1(job: WaitingJob, now: int) -> Any:
     """F1: log10(walltime) x nodes + 870 x log10(submit), the smallest first."""
-    return log10(_seconds(job.walltime)) * job.nodes + 8.70e2 * log10(_seconds(job.submit))
+    return _each(log10, _seconds(job.walltime)) * job.nodes + 8.70e2 * _each(log10, _seconds(job.submit))
 
 
-def f2(job: WaitingJob, now: int) -> float:
+def f2(job: WaitingJob, now: int) -> Any:
     """F2: sqrt(walltime) x nodes + 25,600 x log10(submit), the smallest first."""
-    return sqrt(_seconds(job.walltime)) * job.nodes + 2.56e4 * log10(_seconds(job.submit))
+    return _each(sqrt, _seconds(job.walltime)) * job.nodes + 2.56e4 * _each(log10, _seconds(job.submit))
 
 
-def f3(job: WaitingJob, now: int) -> float:
+def f3(job: WaitingJob, now: int) -> Any:
     """F3: walltime x nodes + 6,860,000 x log10(submit), the smallest first."""
-    return _seconds(job.walltime) * job.nodes + 6.86e6 * log10(_seconds(job.submit))
+    return _seconds(job.walltime) * job.nodes + 6.86e6 * _each(log10, _seconds(job.submit))
 
 
-def f4(job: WaitingJob, now: int) -> float:
+def f4(job: WaitingJob, now: int) -> Any:
     """F4: walltime x sqrt(nodes) + 530,000 x log10(submit), the smallest first."""
-    return _seconds(job.walltime) * sqrt(job.nodes) + 5.30e5 * log10(_seconds(job.submit))
+    return _seconds(job.walltime) * _each(sqrt, job.nodes) + 5.30e5 * _each(log10, _seconds(job.submit))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -35,16 +36,16 @@ class JobArrays:
     Parameters
     ----------
     turnaround, wait
-        Times, shape (count,) [ticks].
+        Times, shape (count,), or (runs, count) of the same jobs in several runs [ticks].
     slowdown
-        Bounded slowdowns, shape (count,).
+        Bounded slowdowns, of the same shape.
     preempted, shrunk
-        Whether it happened at least once, shape (count,).
+        Whether it happened at least once, shape (count,) or that of the others.
     """
 
     def __init__(self, turnaround: np.ndarray, wait: np.ndarray, slowdown: np.ndarray, preempted: np.ndarray,
                  shrunk: np.ndarray) -> None:  # fmt: skip
-        self.count = len(turnaround)
+        self.count = turnaround.shape[-1]
         self.turnaround, self.wait, self.slowdown = turnaround, wait, slowdown
         self.preempted, self.shrunk = preempted, shrunk
 
@@ -56,8 +57,23 @@ class JobArrays:
 
     def part(self, chosen: np.ndarray) -> JobArrays:
         """The arrays of some of the jobs."""
-        arrays = (self.turnaround, self.wait, self.slowdown, self.preempted, self.shrunk)
-        return JobArrays(*(array[chosen] for array in arrays))
+        # Rows stay contiguous, and so their sums are those of single runs to the bit.
+        return JobArrays(*(array.take(chosen, axis=-1) for array in self._arrays))
+
+    def by_run(self) -> list[JobArrays]:
+        """The arrays of each of several runs, with their metrics."""
+        found = [
+            JobArrays(*(array if array.ndim == 1 else array[run] for array in self._arrays))
+            for run in range(len(self.wait))
+        ]
+        columns = [value if isinstance(value, list) else [value] * len(found) for value in self.metrics.values()]
+        for arrays, values in zip(found, zip(*columns, strict=True), strict=True):
+            arrays.metrics = dict(zip(self.metrics, values, strict=True))
+        return found
+
+    @property
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        return self.turnaround, self.wait, self.slowdown, self.preempted, self.shrunk
 
     @cached_property
     def ranked_waits(self) -> Ranked:
@@ -65,8 +81,8 @@ class JobArrays:
         return Ranked(self.wait)
 
     @cached_property
-    def metrics(self) -> dict[str, float]:
-        """The values of :data:`JOB_METRICS` by name; means and shares over no jobs are NaN."""
+    def metrics(self) -> dict[str, Any]:
+        """The values of :data:`JOB_METRICS` by name, lists of several runs; means and shares over no jobs are NaN."""
         return evaluate(JOB_METRICS, self)
 
 
@@ -75,14 +91,14 @@ _NONE = np.zeros(0, np.int64)
 NO_JOBS = JobArrays(_NONE, _NONE, np.zeros(0), _NONE > 0, _NONE > 0)
 
 
-def mean(values: np.ndarray) -> float:
-    """As ``numpy.mean``, without its dispatch, which takes longer than the sum of a few hundred values."""
-    return float(np.add.reduce(values, dtype=np.float64)) / len(values) if len(values) else math.nan
+def mean(values: np.ndarray) -> Any:
+    """As ``numpy.mean`` over the last axis, without its dispatch, which takes longer than a few hundred values."""
+    return np.add.reduce(values, axis=-1, dtype=np.float64) / values.shape[-1] if values.shape[-1] else math.nan
 
 
-def share(flags: np.ndarray) -> float:
-    """The share that is true; NaN of no flags."""
-    return int(np.count_nonzero(flags)) / len(flags) if len(flags) else math.nan
+def share(flags: np.ndarray) -> Any:
+    """The share that is true over the last axis; NaN of no flags."""
+    return np.add.reduce(flags, axis=-1, dtype=np.int64) / flags.shape[-1] if flags.shape[-1] else math.nan
 
 
 def _metric(name: str, title: str, definition: str, measure: Callable[[JobArrays], float], **changes: object) -> Metric:

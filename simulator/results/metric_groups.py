@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 from holdfast.workloads.ground.columns import Better, Metric
 from holdfast.workloads.ground.units import SECOND
 
@@ -50,6 +52,7 @@ class Group(StrEnum):
     STUDY = "experiments"
 
 
+_ARRAYS = (np.generic, np.ndarray)
 #: Ticks of an hour.
 HOUR = 3600 * SECOND
 
@@ -83,5 +86,9 @@ def preemption_metric(name: str, jobs: str, measure: Any) -> Metric:
 
 
 def evaluate(metrics: Iterable[Metric], context: object) -> dict[str, Any]:
-    """The values of metrics by name; ``context`` is the argument of their functions."""
-    return {item.name: item.measure(context) for item in metrics if item.measure is not None}
+    """The values of metrics by name, lists of arrays; ``context`` is the argument of their functions."""
+    return {item.name: _plain(item.measure(context)) for item in metrics if item.measure is not None}
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, _ARRAYS) else value

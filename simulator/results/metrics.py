@@ -5,14 +5,14 @@ Source: docs/model.md, "Metrics"; Fan et al., IPDPS 2022, section IV-D.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from holdfast.simulator.results.job_metrics import JOB_METRICS, share
-from holdfast.simulator.results.measured_simulation import MeasuredSimulation, MeasuredWindow
+from holdfast.simulator.results.measured_simulation import MeasuredSimulation, MeasuredWindow, measure_together
 from holdfast.simulator.results.metric_groups import (
     ALL_JOBS,
     FAN,
@@ -41,7 +41,7 @@ __all__ = [
     "CANCELLATION_METRICS",
     "OUTAGE_METRICS",
     "SUMMARY_METRICS",
-    "summaries",
+    "joint_summaries",
     "summarize",
     "summarize_types",
 ]
@@ -170,12 +170,15 @@ def summarize(
     return _summary(MeasuredSimulation(result, window or MeasuredWindow(), instant_tolerance))
 
 
-def summaries(
-    result: Recording, *, instant_tolerance: float | None = None, window: MeasuredWindow | None = None
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The results of :func:`summarize` and :func:`summarize_types`, in less time than both calls take."""
-    measured = MeasuredSimulation(result, window or MeasuredWindow(), instant_tolerance)
-    return _summary(measured), _types(measured)
+def joint_summaries(
+    results: Sequence[Recording], *, instant_tolerance: float | None = None, window: MeasuredWindow | None = None
+) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The results of :func:`summarize` and :func:`summarize_types` for each simulation, in less time than these take.
+
+    Parameters are those of :func:`summarize`.
+    """
+    measured = measure_together(results, window or MeasuredWindow(), instant_tolerance)
+    return [(_summary(run), _types(run)) for run in measured]
 
 
 def summarize_types(result: Recording, *, window: MeasuredWindow | None = None) -> list[dict[str, Any]]:

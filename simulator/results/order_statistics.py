@@ -20,31 +20,32 @@ class Ranked:
     Parameters
     ----------
     values
-        Numbers, none of them NaN, shape (n,).
+        Numbers, none of them NaN, shape (n,); or shape (rows, n), of which each row is ranked by itself and has its
+        place in all results.
     """
 
     def __init__(self, values: npt.ArrayLike) -> None:
-        self._values: npt.NDArray[Any] = np.sort(np.asarray(values))
+        self._values: npt.NDArray[Any] = np.sort(np.asarray(values)).T
 
     @property
-    def most(self) -> float:
+    def most(self) -> Any:
         """The largest value."""
-        return float(self._values[-1]) if len(self._values) else math.nan
+        return _decimal(self._values[-1]) if len(self._values) else math.nan
 
     @property
-    def median(self) -> float:
+    def median(self) -> Any:
         """The middle value, or the mean of the two middle values."""
         values = self._values
         if not len(values):
             return math.nan
         half, odd = divmod(len(values), 2)
-        return float(values[half]) if odd else (float(values[half - 1]) + float(values[half])) / 2
+        return _decimal(values[half]) if odd else (_decimal(values[half - 1]) + _decimal(values[half])) / 2
 
-    def quantile(self, share: float) -> float:
+    def quantile(self, share: float) -> Any:
         """The quantile at a share from 0 to 1, by linear interpolation between adjacent values.
 
-        >>> Ranked([1, 2, 10]).quantile(0.75)
-        6.0
+        >>> Ranked([1, 2, 10]).quantile(0.75), Ranked([[1, 2, 10], [3, 3, 3]]).quantile(0.75).tolist()
+        (6.0, [6.0, 3.0])
         """
         values = self._values
         if not len(values):
@@ -52,8 +53,13 @@ class Ranked:
         last = len(values) - 1
         place = last * share
         low = int(place)
-        before, after = values[low].item(), values[min(low + 1, last)].item()
+        before, after = values[low], values[min(low + 1, last)]
         part = place - low
         # Interpolated from the nearer value, as numpy does.
         step = after - before
-        return float(before + step * part if part < 0.5 else after - step * (1 - part))
+        return _decimal(before + step * part if part < 0.5 else after - step * (1 - part))
+
+
+def _decimal(value: Any) -> Any:
+    """A number, or an array of numbers, as 64-bit floats."""
+    return value.astype(np.float64) if isinstance(value, np.ndarray) else float(value)

@@ -101,12 +101,15 @@ class SharedEngine:
 
     def _machine_queue(self, order: str) -> MachineQueue:
         """The queue order; times count from the begin of the simulated clock."""
+        # Jobs with equal requests share a need.
+        needs = {id(job.demand.options[0]): job.demand for job in self._jobs}
+        sizes = {key: demand.equivalents for key, demand in needs.items()}
         requests = [
             WaitingRequest(
                 job.job_id,
                 job.state.submit,
                 job.state.eligible,
-                job.demand.equivalents,
+                sizes[id(job.demand.options[0])],
                 job.state.walltime,
                 job.state.user,
                 job.state.project,

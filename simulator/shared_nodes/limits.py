@@ -30,6 +30,11 @@ class LimitBook:
         self._partitions = [partition.name for partition in machine.table.machine.partitions]
         self._limits = {(limit.scope, limit.name): limit for limit in machine.table.machine.limits}
 
+    @property
+    def exist(self) -> bool:
+        """Whether the machine has any."""
+        return bool(self._limits)
+
     def stops_request(self, job: SharedJob, need: Need, size: int) -> Limit | None:
         """The limit that has no room for what a job asks for at a size; None: each has."""
         if not self._limits:

@@ -142,7 +142,17 @@ class NodeCollection:
 
     def _lend(self, runs: Iterable[SharedRun], node: int) -> None:
         """Victims under warning lend the nodes that the job takes from them; tenants do not lend."""
-        self.loans = [*self.loans, *(PartLoan(run, [node]) for run in runs if run in self._lenders)]
+        for run in runs:
+            if run in self._lenders:
+                self._lend_nodes(run, [node])
+
+    def _lend_nodes(self, run: SharedRun, nodes: Sequence[int]) -> None:
+        """A preempted run lends nodes: one loan in all, because it resumes on all of its nodes or not at all."""
+        for loan in self.loans:
+            if loan.run is run:
+                loan.nodes = sorted([*loan.nodes, *nodes])
+                return
+        self.loans = [*self.loans, PartLoan(run, sorted(nodes))]
 
     def shrink(self) -> None:
         """Shrink malleable jobs evenly by the missing nodes, if they can give all of them."""
@@ -233,7 +243,9 @@ class NodeCollection:
                 if node in ordinary[run]:
                     given[run].append(node)
         self._note(f"from {', '.join(str(run.job_id) for run in victims)} (the cheapest node, {lost})")
-        self.loans = [*self.loans, *(PartLoan(run, sorted(given[run])) for run in lenders if given[run])]
+        for run in lenders:
+            if given[run]:
+                self._lend_nodes(run, given[run])
         # What they leave on further nodes counts for these, too.
         self._leaving = sorted([*self._leaving, *warned], key=lambda run: run.departure)
         self._lenders += [run for run in warned if run in lenders]

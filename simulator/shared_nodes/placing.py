@@ -31,7 +31,7 @@ class Placer:
         self._cores = np.array([vector[0] for vector in table.capacities], np.int64)
         self._weights = np.array(table.weights, np.int64)
         self._sign = 1 if placement == "pack" else -1
-        self._eligible: dict[tuple[int, ...], Ints] = {}
+        self._eligible: dict[int, tuple[tuple[int, ...], Ints]] = {}
 
     def sort(self, nodes: Collection[int], free: Ints) -> list[int]:
         """Nodes in the order in which they are taken."""
@@ -60,14 +60,18 @@ class Placer:
         fits = (own >= smallest).all(axis=1)
         if need.exclusive:
             fits &= own[:, 0] == self._cores[nodes]
-        nodes, own = nodes[fits], own[fits]
-        if not need.tasks and len(nodes) < need.nodes:
+        if not need.tasks and np.count_nonzero(fits) < need.nodes:
             return None
+        nodes, own = nodes[fits], own[fits]
         order = np.lexsort((nodes, self._sign * own[:, 0], self._weights[nodes]))
-        chosen = [int(node) for node in nodes[order]]
+        chosen: list[int] = nodes[order].tolist()
         if first:
             chosen.sort(key=lambda node: node not in first)
         return self.fill(need, chosen, free)
+
+    def total(self, need: Need, free: Ints) -> Amounts:
+        """Sum of the free amounts of the nodes that may have a part."""
+        return tuple(free[self._nodes(need)].sum(axis=0).tolist())
 
     def fill(self, need: Need, order: Sequence[int], free: Ints) -> dict[int, Amounts] | None:
         """Place a job on nodes in the given order; a node that has no room for a part is left out."""
@@ -89,10 +93,11 @@ class Placer:
         return None
 
     def _nodes(self, need: Need) -> Ints:
-        found = self._eligible.get(need.eligible)
+        # By identity, because hashing the nodes of a large machine took longer than a placement; they are kept beside.
+        found = self._eligible.get(id(need.eligible))
         if found is None:
-            found = self._eligible[need.eligible] = np.array(need.eligible, np.int64)
-        return found
+            found = self._eligible[id(need.eligible)] = need.eligible, np.array(need.eligible, np.int64)
+        return found[1]
 
     def _has(self, need: Need, node: int, part: Amounts, free: Ints) -> bool:
         have = tuple(free[node].tolist())

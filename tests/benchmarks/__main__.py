@@ -44,6 +44,7 @@ BENCHMARKS = (
     Benchmark("sweeps", ("--workers", "1", "--runs", "300"), ("10000",)),
     Benchmark("sweeps", ("--plain", "--workers", "1", "--runs", "2000"), ("10000",)),
     Benchmark("steps"),
+    Benchmark("shared_nodes", (), ("--jobs", "12000")),
     Benchmark("planner", ("--quick",)),
     Benchmark("forecast"),
 )

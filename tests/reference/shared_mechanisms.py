@@ -845,7 +845,7 @@ class Model:
                     continue
                 self.keep(task, node, prefix)
                 wanted.append(self.holds[-1])
-                loans = [*loans, *(Loan(run, [node]) for run in prefix if run in planned)]
+                loans = with_loans(loans, [run for run in prefix if run in planned], node)
         unwanted = [hold for hold in lent if hold not in wanted]
         for node in self.in_order(task, available):
             if missing > 0:
@@ -894,7 +894,7 @@ class Model:
                     continue
                 self.keep(task, node, [*prefix2, *also])
                 missing -= 1
-                loans = [*loans, *(Loan(run, [node]) for run in prefix2 if run in planned)]
+                loans = with_loans(loans, [run for run in prefix2 if run in planned], node)
                 for run in victims:
                     if node in ordinary[run.id]:
                         given[run.id].append(node)
@@ -1229,6 +1229,15 @@ class Model:
             self.result.totals["held"] += held * stretch
             self.result.totals["idle"] += (total - busy - held) * stretch
         assert sum(self.result.totals.values()) == total * (last - first)
+
+
+def with_loans(loans: Sequence[Loan], runs: Iterable[Run], node: int) -> list[Loan]:
+    """Loans with a further node of preempted runs: what one of them lends in all decides whether it resumes."""
+    nodes = {loan.run: loan.nodes for loan in loans if loan.parts is None}
+    for run in runs:
+        nodes[run] = [*nodes.get(run, ()), node]
+    shrunk = [loan for loan in loans if loan.parts is not None]
+    return [*shrunk, *(Loan(run, lent) for run, lent in nodes.items())]
 
 
 def until(run: Run) -> tuple[int, int]:

@@ -193,6 +193,10 @@ def test_capacity_is_busy_or_idle_on_every_machine(seed: int) -> None:
     ("options", "said"),
     [
         ({"backfilling": "slurm"}, "placement must be slurm with --backfilling slurm"),
+        (
+            {"backfilling": "easy length=runtime"},
+            "backfilling must be none, easy, easy depth=K, conservative or slurm on",
+        ),
         ({"passes": "event"}, "passes must be instant on a machine (--machine), not 'event'"),
         ({"engine": "simpy"}, "engine must be auto on a machine (--machine), not 'simpy'"),
         ({"placement": "best"}, "unknown placement 'best'"),

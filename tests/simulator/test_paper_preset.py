@@ -17,7 +17,7 @@ OPTIONS = find_reading("paper").options
 
 
 def test_a_few_weeks_under_all_mechanisms() -> None:
-    years = list(compared_years("paper", 700, 700, 2))
+    years = list(compared_years("paper", 400, 400, 3))
     assert [year.mechanism for year in years] == ["baseline", *MECHANISMS]
     assert not [fault for year in years for fault in year.faults]
     # Otherwise nothing that a mechanism does would have been compared.
@@ -40,9 +40,9 @@ def test_a_difference_is_found(capsys: pytest.CaptureFixture[str], monkeypatch: 
         return simulate(*words, **{**options, "malleable_start": "free"})
 
     monkeypatch.setattr(comparison, "simulate", otherwise)
-    assert main(["--jobs", "700", "--length", "700", "--seed", "2"]) == 1
+    assert main(["--jobs", "300", "--length", "300", "--seed", "3"]) == 1
     told = capsys.readouterr().out
-    assert "N-PAA: 700 jobs" in told
+    assert "N-PAA: 300 jobs" in told
     assert "the independent reading has" in told
 
 

@@ -16,6 +16,9 @@ from tests.strategies.tables import HYBRID, random_job_table
 
 __all__ = ["DEPTHS", "SharedCase", "random_shared_case", "with_limits", "with_shared_lives"]
 
+#: Requests that are drawn for a job until one fits the machine.
+_DRAWS = 8
+
 #: Reservations of waiting jobs, by backfilling rule; None: all.
 DEPTHS = {"easy": 1, "conservative": None, "none": 0, "easy depth=2": 2}
 
@@ -78,12 +81,17 @@ def random_shared_case(seed: int, *, most_jobs: int = 14) -> SharedCase:
     )
     machine = replace(drawn, limits=(), partitions=partitions)
     table = random_job_table(seed, max_jobs=most_jobs, max_nodes=9, types=HYBRID)
-    requests = [replace(job.request, begin=None) for job in random_jobs(random, machine, len(table.jobs))]
-    nodes = NodeTable.for_requests(machine, requests)
+    drawn_requests = [
+        [replace(job.request, begin=None) for job in random_jobs(random, machine, _DRAWS)] for _ in table.jobs
+    ]
+    nodes = NodeTable.for_requests(machine, [request for requests in drawn_requests for request in requests])
     jobs, kept = [], []
-    for job, request in zip(table.jobs, requests, strict=True):
-        (options,), _ = needs_of_jobs(nodes, [request], [job.walltime])
-        if options is not None:
+    for job, requests in zip(table.jobs, drawn_requests, strict=True):
+        fitting, _ = needs_of_jobs(nodes, requests, [job.walltime] * _DRAWS)
+        found = next((found for found in zip(requests, fitting, strict=True) if found[1] is not None), None)
+        if found is not None:
+            request, options = found
+            assert options is not None
             size = size_on_machine(nodes, options[0])
             jobs.append(replace(job, nodes=size, min_nodes=None if job.min_nodes is None else random.randint(1, size)))
             kept.append(request)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from holdfast.workloads.table.job import Job, JobType
 
-__all__ = ["HYBRID", "Table", "build_table", "crowded_job_table", "job_tables", "random_job_table"]
+__all__ = ["HYBRID", "Table", "build_table", "busy_job_table", "crowded_job_table", "job_tables", "random_job_table"]
 
 #: The types that the mechanisms know.
 HYBRID = (JobType.RIGID, JobType.ON_DEMAND, JobType.MALLEABLE)
@@ -158,6 +158,17 @@ def random_job_table(
     """
     rng = np.random.default_rng(seed)
     return build_table(lambda low, high: int(rng.integers(low, high + 1)), max_jobs, max_nodes, types)
+
+
+def busy_job_table(seed: int) -> Table:
+    """10 to 35 such jobs on up to 16 nodes, from a seed: several on-demand jobs take nodes of the same victims."""
+    rng = np.random.default_rng([seed, 77])
+
+    def pick(low: int, high: int) -> int:
+        return int(rng.integers(low, high + 1))
+
+    nodes = pick(6, 16)
+    return Table(_jobs(pick, pick(10, 35), nodes, HYBRID, (10, 150)), nodes)
 
 
 def crowded_job_table(seed: int) -> Table:

@@ -203,8 +203,8 @@ class Declared:
         return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def declared_parameters(kind: type[Any], group: str = "") -> Iterator[Declared]:
-    """Iterate over the declared parameters of a dataclass, including nested dataclasses.
+def declared_parameters(kind: type[Any], group: str = "") -> tuple[Declared, ...]:
+    """The declared parameters of a dataclass, including those of nested dataclasses.
 
     Parameters
     ----------
@@ -213,13 +213,20 @@ def declared_parameters(kind: type[Any], group: str = "") -> Iterator[Declared]:
     group
         Group of parameters without one.
     """
-    for _, part, own in _parts(kind):  # type: ignore[arg-type]  # a class is hashable
+    return _declared(kind, group)  # type: ignore[arg-type]  # a class is hashable
+
+
+@cache
+def _declared(kind: type[Any], group: str) -> tuple[Declared, ...]:
+    found: list[Declared] = []
+    for _, part, own in _parts(kind):  # type: ignore[arg-type]
         if not isinstance(part, Declared):
-            yield from declared_parameters(part, own or group)
+            found += declared_parameters(part, own or group)
         elif part.parameter.group:
-            yield part
+            found.append(part)
         else:
-            yield replace(part, parameter=replace(part.parameter, group=own or group))
+            found.append(replace(part, parameter=replace(part.parameter, group=own or group)))
+    return tuple(found)
 
 
 def changed_parameters(instance: Any) -> Iterator[Declared]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, get_type_hints
 
 from holdfast.workloads.ground.errors import ParameterError
@@ -112,8 +113,16 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
 
 def is_duration(kind: type[Any], name: str) -> bool:
     """Whether a parameter of a class is a duration or a list of durations."""
-    _, notes = type_parts(get_type_hints(kind, include_extras=True)[name])
-    return any(isinstance(note, Values) and note.unit == "s" for note in notes)
+    return name in _durations(kind)  # type: ignore[arg-type]  # a class is hashable
+
+
+@cache
+def _durations(kind: type[Any]) -> frozenset[str]:
+    """Names of the parameters of a class that are durations or lists of durations."""
+    notes = {name: type_parts(hint)[1] for name, hint in get_type_hints(kind, include_extras=True).items()}
+    return frozenset(
+        name for name, own in notes.items() if any(isinstance(note, Values) and note.unit == "s" for note in own)
+    )
 
 
 def is_mix(name: str, raw: Any) -> bool:

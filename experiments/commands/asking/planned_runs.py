@@ -181,16 +181,16 @@ def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Si
     configuration = {**simulation.configuration, "options": asdict(options)}
     workload = simulation.on_machine
     if workload is not None:
-        from holdfast.simulator.machine_rules import check_machine_replay
-        from holdfast.simulator.partitioned_simulation import are_pools, needs_pools
+        from holdfast.simulator.machine_rules import are_pools, check_machine_rules
+        from holdfast.simulator.partitioned_simulation import needs_pools
         from holdfast.simulator.shared_simulation import check_shared_nodes
 
         jobs = Jobs.of(simulation.jobs)
         workload = replace(workload, placement=own.machine.placement)
-        if mechanism != BASELINE and not are_pools(workload.machine):
-            check_shared_nodes(jobs, workload, parse_mechanism(mechanism), options)
-        elif mechanism == BASELINE and not needs_pools(jobs, workload.machine):
-            check_machine_replay(options)
+        served_by, typed = parse_mechanism(mechanism), needs_pools(jobs, workload.machine)
+        check_machine_rules(workload.machine, workload.placement, served_by, options, typed=typed)
+        if served_by is not None and not are_pools(workload.machine):
+            check_shared_nodes(jobs, workload, served_by, options)
         configuration["machine"] = {**configuration["machine"], "placement": own.machine.placement}
     return replace(simulation, options=options, configuration=configuration, on_machine=workload)
 

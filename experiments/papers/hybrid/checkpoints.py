@@ -21,7 +21,7 @@ from holdfast.experiments.study.measurement_table import Measured
 from holdfast.experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
 from holdfast.experiments.study.verdicts import Verdict
 from holdfast.experiments.sweeps.grid import GeneratedYear
-from holdfast.experiments.sweeps.simulations import job_table
+from holdfast.experiments.sweeps.job_tables import job_table
 from holdfast.simulator.results.catalogue import metric
 from holdfast.workloads.hybrid.assignment import Assignment
 from holdfast.workloads.hybrid.checkpointing import NODE_MTBF, checkpoints_of_job

@@ -14,7 +14,7 @@ from holdfast.experiments.study.rules import Near, together
 from holdfast.experiments.study.simulation_cache import MIXES, Traces
 from holdfast.experiments.study.verdicts import Statement, Verdict, table
 from holdfast.experiments.sweeps.grid import GeneratedYear
-from holdfast.experiments.sweeps.simulations import job_table
+from holdfast.experiments.sweeps.job_tables import job_table
 from holdfast.workloads.hybrid.assignment import Assignment
 from holdfast.workloads.hybrid.notices import NOTICE_MIXES, NoticeCategory
 from holdfast.workloads.table.job import Job, JobType

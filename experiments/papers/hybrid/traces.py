@@ -17,7 +17,7 @@ from holdfast.experiments.study.rules import LEVEL, Decision, Outcome, together
 from holdfast.experiments.study.simulation_cache import Traces
 from holdfast.experiments.study.verdicts import Statement, Verdict, figure, text
 from holdfast.experiments.sweeps.grid import GeneratedYear
-from holdfast.experiments.sweeps.simulations import job_table
+from holdfast.experiments.sweeps.job_tables import job_table
 from holdfast.workloads.hybrid.assignment import Assignment
 from holdfast.workloads.table.job import JobType
 

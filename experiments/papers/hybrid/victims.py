@@ -23,7 +23,7 @@ from holdfast.experiments.study.rules import Outcome
 from holdfast.experiments.study.simulation_cache import COLUMNS, SIX, Traces
 from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
 from holdfast.experiments.study.year_runs import YearRun, year_rows
-from holdfast.experiments.sweeps.simulations import job_table
+from holdfast.experiments.sweeps.job_tables import job_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -95,9 +96,14 @@ def test_thirds_are_of_equal_length() -> None:
     assert [[row["number"] for row in part] for part in thirds(rows, "queue")] == [[1, 2, 3], [4, 0], [5, 6]]
 
 
+@cache
+def scored_rows(count: int) -> list[Row]:
+    return score_rows(made_rows(count, 1.0), 0)
+
+
 @pytest.mark.parametrize(("count", "expected"), [(1020, Outcome.HOLDS), (100, Outcome.UNDECIDED)])
 def test_coverage_needs_enough_forecasts(count: int, expected: Outcome) -> None:
-    verdicts = EXPERIMENT.judge({"": score_rows(made_rows(count, 1.0), 0)})
+    verdicts = EXPERIMENT.judge({"": scored_rows(count)})
     assert [verdict.outcome for verdict in verdicts[:2]] == [expected] * 2
     # Of the other logs there is nothing.
     assert {verdict.outcome for verdict in verdicts[4:]} == {Outcome.NOT_COMPARABLE}
@@ -105,7 +111,7 @@ def test_coverage_needs_enough_forecasts(count: int, expected: Outcome) -> None:
 
 
 def test_a_wrong_share_fails_and_medians_are_beside_the_best_expert() -> None:
-    rows = score_rows(made_rows(1020, 1.0), 0)
+    rows = scored_rows(1020)
     worse = [
         {**row, "rank": 0.99 if row["method"] == CORRECTED and row["week"] % 4 == 0 else row["rank"]} for row in rows
     ]

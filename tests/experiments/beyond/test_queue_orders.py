@@ -47,6 +47,7 @@ def test_rows_are_what_the_jobs_say(tmp_path: Path) -> None:
         assert counts[0] == sum(counts[1:]) == 120
 
 
+@pytest.mark.system
 def test_workers_change_nothing(tmp_path: Path) -> None:
     alone, shared = (EXPERIMENT.measure(SMALL, 0, Resources(tmp_path, workers=count)) for count in (1, 2))
     assert alone == shared

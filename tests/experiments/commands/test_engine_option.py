@@ -39,7 +39,15 @@ def files(place: Path) -> dict[str, object]:
     return found | {"run.json": told}
 
 
-@pytest.mark.parametrize("words", [[], ["--plot"], ["--order", "saf", "--backfilling", "conservative"], ["--stream"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        pytest.param(["--plot"], marks=pytest.mark.system),
+        ["--order", "saf", "--backfilling", "conservative"],
+        ["--stream"],
+    ],
+)
 def test_both_engines_write_the_same_files(log: Path, tmp_path: Path, words: list[str]) -> None:
     found = []
     for engine in ("simpy", "compiled", "auto"):

@@ -346,7 +346,7 @@ def test_the_command(results: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
         (["waits", "DIR", "--mechanism", "baseline", "--quantile", "half"], "--quantile must be"),
         (["waits", "DIR", "--mechanism", "baseline", "--quantile", "2"], "quantile must be"),
         (["use", "DIR", "--mechanism", "baseline", "--from", "soon"], "--from must be"),
-        (["use", "NONE"], "no results of 'holdfast run'"),
+        (["use", "NONE"], "none: no such file or directory"),
         (["use", "DIR", "--mechanism", "baseline", "-o", "NONE/x"], "is not a directory"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,13 +85,13 @@ def starts_from(state: MachineState, jobs: list[Job], **options: str) -> dict[in
     )
 
 
-def check(jobs: list[Job], **options: str) -> int:
-    """Compare the rest of a simulation from several states; the number of starts compared."""
+def check(jobs: list[Job], places: Sequence[int], **options: str) -> int:
+    """Compare the rest of a simulation from the submits of some jobs; the number of starts compared."""
     result = run(jobs, **options)
     trace = result_trace(result)
     true = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
     compared = 0
-    for place in (25, 50, 75):
+    for place in places:
         state = state_at(trace, trace.jobs[place].submit, NODES)
         assert len(state.waiting) > 3
         found = starts_from(state, jobs, **options)
@@ -102,7 +103,8 @@ def check(jobs: list[Job], **options: str) -> int:
 @pytest.mark.parametrize("backfilling", RULES)
 @pytest.mark.parametrize("order", CASES)
 def test_a_simulation_goes_on_from_a_state_as_if_it_had_not_stopped(order: str, backfilling: str) -> None:
-    assert check(jobs_of(1), order=order, backfilling=backfilling) > 100
+    # Half of the queue has come, and all of it that matters is still there.
+    assert check(jobs_of(1, 60), (20, 40), order=order, backfilling=backfilling) > 40
 
 
 @pytest.mark.parametrize("backfilling", BACKFILLING)
@@ -110,7 +112,7 @@ def test_an_order_that_was_learned(backfilling: str, tmp_path: Path) -> None:
     path = tmp_path / "order.npz"
     weights = np.random.default_rng(3).normal(size=3 * (len(FEATURES) + 2))
     ScoringNetwork.of(weights, len(FEATURES)).save(path)
-    check(jobs_of(2), order=f"learned model={path}", backfilling=backfilling)
+    check(jobs_of(2), (25, 50, 75), order=f"learned model={path}", backfilling=backfilling)
 
 
 def differences(jobs: list[Job], state: MachineState, **options: str) -> tuple[int, int]:

@@ -204,6 +204,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for words, sentence in (
         ([str(results), "-o", str(tmp_path / "none" / "x.html")], "cannot be written"),
         ([str(tmp_path), "-o", str(tmp_path / "x.html")], "no results of 'holdfast run'"),
+        ([str(tmp_path / "none.swf"), "-o", str(tmp_path / "x.html")], "none.swf: no such file or directory"),
         (
             [str(results), "-o", str(tmp_path / "x.html"), "--from", "3 fortnights"],
             "--from must be a time after the first submit",

@@ -190,3 +190,18 @@ def test_kills_leave_the_old_result_or_the_new(command: str, tmp_path: Path) -> 
     found = kills(command, 6, 0, tmp_path)
     assert found.total() >= 6
     assert not [kind for kind in found if "MIX" in kind], found
+
+
+def test_the_clean_up_does_not_warn_of_what_killed_processes_left() -> None:
+    program = (
+        "from multiprocessing import resource_tracker\n"
+        "from holdfast.experiments.output.signals import start_trackers\n"
+        "start_trackers({})\n"
+        "resource_tracker.register('/nothing', 'semaphore')\n"
+    )
+    told = {
+        start: subprocess.run([sys.executable, "-c", program.format(start)], capture_output=True, check=True).stderr
+        for start in ("", "resource_tracker.ensure_running")
+    }
+    assert b"leaked" in told[""]
+    assert told["resource_tracker.ensure_running"] == b""

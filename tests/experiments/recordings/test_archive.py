@@ -175,6 +175,10 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     assert "events-N-PAA.csv:4: time must be a finite number, not 'soon'" in refused()
     (place / "run.json").unlink()
     assert "there is no run.json" in refused()
+    shutil.rmtree(tmp_path / "kept")
+    with pytest.raises(InputError) as caught:
+        read_recording(tmp_path / "kept")
+    assert str(caught.value) == f"{tmp_path / 'kept'}: no such file or directory"
 
 
 def test_what_a_recording_looks_up() -> None:

@@ -43,7 +43,7 @@ def sound(records: Iterable[JobRecord], first: int) -> Records:
     return sound_records(columns, runtimes, PATH, range(first, first + len(given)))
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [100, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_what_the_simulator_writes_is_sound(count: int) -> None:
     checked = 0
     for index in range(count):

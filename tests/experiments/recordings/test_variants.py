@@ -138,6 +138,17 @@ def test_the_line_below_says_which_jobs_the_baseline_is_of(tmp_path: Path, capsy
     assert "the seeds change nothing here" in capsys.readouterr().err
 
 
+def test_a_mechanism_without_on_demand_jobs_is_said_to_be_idle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_job_table([rigid(1, 0, 2, 60)], tmp_path / "jobs.csv")
+    words = ["run", str(tmp_path / "jobs.csv"), "--nodes", "4", "-o", str(tmp_path / "out"), "--force"]
+    assert main([*words, "--mechanism", "baseline,N-PAA"]) == 0
+    assert "no job is on-demand: N-PAA has nothing to do" in capsys.readouterr().err
+    assert main([*words, "--mechanism", "baseline"]) == 0
+    assert "on-demand" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -39,6 +39,12 @@ CONSTRUCTED = {
     "incomplete-fig3": 1,
     "incomplete-fig4": 3,
 }
+#: Experiments that take long.
+SIZES = {
+    "checkpoint-table1": pytest.mark.system,
+    "incomplete-fig3": pytest.mark.system,
+    "incomplete-fig4": pytest.mark.slow,
+}
 
 
 def verdict(outcome: Outcome, construction: str = REASON, p_value: float | None = 0.04) -> Verdict:
@@ -85,7 +91,7 @@ def test_pages_and_files_show_the_reason() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name == "incomplete-fig4" else ()) for name in sorted(CONSTRUCTED)],
+    [pytest.param(name, marks=SIZES.get(name, ())) for name in sorted(CONSTRUCTED)],
 )
 def test_these_hold_by_construction(name: str, quick_tables: Callable[[str], Tables]) -> None:
     """And tables of a wrong code, or altered ones, still refute them."""

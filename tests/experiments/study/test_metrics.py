@@ -20,6 +20,7 @@ from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.outages.outage import Outage, OutageKind
 from holdfast.workloads.table.job import Job, JobType
 from tests.places import ROOT
+from tests.support.sources import syntax_tree
 
 #: Identities, not numbers.
 _LABELS = {"mechanism", "type", "week", "round", "stable"}
@@ -67,7 +68,7 @@ def test_no_study_and_no_figure_makes_or_guesses_a_unit() -> None:
     names = ("catalogue", "job_metrics", "metric_groups", "metrics", "reservations")
     made = {"experiments/study/metrics.py", *(f"simulator/results/{name}.py" for name in names)}
     for path in [*(ROOT / "experiments").rglob("*.py"), *(ROOT / "simulator").rglob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(syntax_tree(path)):
             if isinstance(node, ast.Call):
                 name = ast.unparse(node.func)
                 assert name != "Metric" or str(path.relative_to(ROOT)) in made, path

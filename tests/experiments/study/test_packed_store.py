@@ -65,8 +65,8 @@ def test_the_same_rows_give_the_same_file(packed: Path, tmp_path: Path) -> None:
 
 def test_a_large_file_is_read_whole(tmp_path: Path) -> None:
     # Digits that cannot be packed: more than any reader looks at to recognise a file.
-    tasks = [Task(number) for number in range(20_000)]
-    list(collect_rows(work, tasks, Resources(tmp_path / "runs", 1), together=5_000))
+    tasks = [Task(number) for number in range(12_000)]
+    list(collect_rows(work, tasks, Resources(tmp_path / "runs", 1), together=3_000))
     ask(tmp_path / "runs", "hybrid-readings", 0, Years())
     assert carry(tmp_path / "runs", tmp_path / "rows.xz") == 4
     assert (tmp_path / "rows.xz").stat().st_size > 2**16
@@ -169,6 +169,7 @@ def test_a_measurement_in_parts_is_the_same_as_in_one(tmp_path: Path, capsys: py
     assert read_tables("hybrid-readings", directory) == read_tables("hybrid-readings", tmp_path / "whole")
 
 
+@pytest.mark.system
 def test_a_screening_may_be_the_end(tmp_path: Path) -> None:
     item = find_experiment("hybrid-readings")
     small = replace(item.quick, jobs=40, screened_mixes=("W2",), until="screening")

@@ -329,6 +329,7 @@ def test_data_take_the_place_of_what_stands_in(tmp_path: Path) -> None:
     assert [done[name].seconds is None for name in ("hybrid-fig1", "hybrid-table1")] == [False, True]
 
 
+@pytest.mark.system
 def test_workers_are_no_parameter_of_a_result(tmp_path: Path) -> None:
     carry_out(tmp_path, ("hybrid-fig1",), workers=2)
     record = json.loads((tmp_path / "hybrid-fig1.json").read_text())

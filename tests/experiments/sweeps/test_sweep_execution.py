@@ -138,6 +138,12 @@ def test_twenty_sweeps_that_are_killed(tmp_path: Path, whole: Path) -> None:
 # Workers that die.
 
 
+def one_by_one(
+    task: Callable[[RunConfiguration], RunOutcome], runs: Iterable[RunConfiguration]
+) -> Iterator[RunOutcome]:
+    return map(task, runs)
+
+
 def deadly(run: RunConfiguration) -> RunOutcome:
     """The run of seed 3 takes its worker with it."""
     assert isinstance(run.workload, GeneratedYear)
@@ -177,7 +183,7 @@ def test_a_job_table_is_made_by_one_worker_unless_its_runs_are_more_than_a_batch
     )
     pool = Recorded("loky", 2)
     runs = expand(sweep)
-    assert [outcome.key for outcome in carry_out(quick, runs, pool)] == [run.key for run in runs]
+    assert [outcome.key for outcome in carry_out(partial(one_by_one, quick), runs, pool)] == [run.key for run in runs]
     for before, after in pairwise(pool.batches):
         if before[-1].workload == after[0].workload:
             # Only a batch of one table ends within it.
@@ -192,7 +198,7 @@ def some_runs(count: int) -> list[RunConfiguration]:
 def test_a_run_that_kills_its_worker_has_failed_and_the_others_go_on() -> None:
     runs = some_runs(12)
     with Workforce(workers=2).assemble() as pool:
-        outcomes = {outcome.key: outcome for outcome in carry_out(deadly, runs, pool)}
+        outcomes = {outcome.key: outcome for outcome in carry_out(partial(one_by_one, deadly), runs, pool)}
     assert len(outcomes) == 12
     assert [run.workload.label for run in runs if outcomes[run.key].error] == ["seed 3"]
     assert "its worker died, possibly out of memory" in outcomes[runs[3].key].error
@@ -209,7 +215,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(tmp_path: Path) -> None:
     runs, go = some_runs(10), tmp_path / "go"
     with Workforce(workers=2).assemble() as pool:
         outcomes = []
-        for outcome in carry_out(partial(held_up, str(go)), runs, pool):
+        for outcome in carry_out(partial(one_by_one, partial(held_up, str(go))), runs, pool):
             outcomes.append(outcome)
             if len(outcomes) == 3:
                 os.kill(outcome.measured["process"], signal.SIGKILL)
@@ -223,7 +229,7 @@ def test_an_interruption_between_two_outcomes_leaves_no_warning(tmp_path: Path) 
     go = tmp_path / "go"
     with Workforce(workers=2).assemble() as pool, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        outcomes = carry_out(partial(held_up, str(go)), some_runs(20), pool)
+        outcomes = carry_out(partial(one_by_one, partial(held_up, str(go))), some_runs(20), pool)
         next(outcomes)
         go.touch()
         del outcomes  # as where an exception goes through the caller
@@ -308,7 +314,7 @@ def test_a_run_that_kills_dask_workers_has_failed_and_the_others_go_on(tmp_path:
     # Given up at the first death, and tried once more alone: two workers die, the third does the rest.
     with dask_processes(tmp_path, 3, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as (address, _, workers):
         with Workforce(backend="dask", scheduler=address).assemble() as pool:
-            outcomes = {outcome.key: outcome for outcome in carry_out(deadly, runs, pool)}
+            outcomes = {outcome.key: outcome for outcome in carry_out(partial(one_by_one, deadly), runs, pool)}
         assert sorted(worker.poll() is None for worker in workers) == [False, False, True]
     assert [run.workload.label for run in runs if outcomes[run.key].error] == ["seed 3"]
     assert "its worker died" in outcomes[runs[3].key].error

@@ -107,7 +107,21 @@ def test_what_a_machine_does_not_have_is_refused(
     assert said in str(refusal.value)
 
 
-def test_a_run_that_a_machine_cannot_have_says_why(log: str) -> None:
-    workload = {"traces": [log], "machine": "machine.toml", "placement": "slurm"}
-    (run,) = expand(make_sweep(workload=workload, mechanisms="CUA-SPAA"))
-    assert "pack or spread with mechanisms on shared nodes" in simulate_run(run).error
+@pytest.mark.parametrize(
+    ("workload", "options", "said"),
+    [
+        ({"placement": "slurm"}, {}, "placement must be pack or spread with mechanisms on shared nodes"),
+        ({}, {"backfilling": ["easy", "easy head=requested"]}, "backfilling must be none, easy, easy depth=K"),
+        ({}, {"order": ["fcfs", "fairshare"]}, "order must be an order without past usage"),
+        ({}, {"backfilling": "slurm"}, "placement must be slurm with --backfilling slurm"),
+    ],
+)
+def test_rules_that_a_machine_cannot_have_are_refused_before_the_first_run(
+    log: str, workload: dict[str, str], options: dict[str, object], said: str
+) -> None:
+    mechanisms = "baseline" if "backfilling slurm" in said else ["baseline", "CUA-SPAA"]
+    sweep = make_sweep(
+        workload={"traces": [log], "machine": "machine.toml", **workload}, mechanisms=mechanisms, options=options
+    )
+    with pytest.raises(InputError, match=said):
+        expand(sweep)

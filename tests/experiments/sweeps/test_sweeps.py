@@ -8,7 +8,7 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.sweeps import execution, make_sweep, progress, run_sweep, simulations, sweep, table
+from holdfast.experiments.sweeps import (
+    execution,
+    job_tables,
+    make_sweep,
+    progress,
+    run_sweep,
+    simulations,
+    sweep,
+    table,
+)
 from holdfast.experiments.sweeps.fingerprint import MODEL, deciding, model_fingerprint
 from holdfast.experiments.sweeps.grid import RunConfiguration, expand
 from holdfast.experiments.sweeps.progress import Remaining, follow
@@ -72,11 +81,11 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[RunConfiguration]]
     """The runs that are carried out."""
     carried_out: list[RunConfiguration] = []
 
-    def counting(run: RunConfiguration) -> simulations.RunOutcome:
-        carried_out.append(run)
-        return simulations.simulate_run(run)
+    def counting(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
+        carried_out.extend(runs)
+        return simulations.simulate_runs(runs)
 
-    monkeypatch.setattr(sweep, "simulate_run", counting)
+    monkeypatch.setattr(sweep, "simulate_runs", counting)
     return carried_out
 
 
@@ -197,11 +206,12 @@ def test_rows_appear_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sweep, "_SHARE", math.inf)
     seen: list[list[str]] = []
 
-    def looking(run: RunConfiguration) -> simulations.RunOutcome:
-        seen.append([row["run"] for row in rows(tmp_path / "summary.csv")])
-        return simulations.simulate_run(run)
+    def looking(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
+        for run in runs:
+            seen.append([row["run"] for row in rows(tmp_path / "summary.csv")])
+            yield from simulations.simulate_runs([run])
 
-    monkeypatch.setattr(sweep, "simulate_run", looking)
+    monkeypatch.setattr(sweep, "simulate_runs", looking)
     run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
     order = [row["run"] for row in rows(tmp_path / "summary.csv")]
     assert seen == [order[:count] for count in range(12)]
@@ -326,14 +336,15 @@ def test_an_interrupted_sweep_shows_what_is_done_and_goes_on(
 ) -> None:
     carried_out: list[str] = []
 
-    def interrupted(run: RunConfiguration) -> simulations.RunOutcome:
-        if len(carried_out) == 5:
-            raise KeyboardInterrupt
-        carried_out.append(run.key)
-        return simulations.simulate_run(run)
+    def interrupted(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
+        for run in runs:
+            if len(carried_out) == 5:
+                raise KeyboardInterrupt
+            carried_out.append(run.key)
+            yield from simulations.simulate_runs([run])
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(sweep, "simulate_run", interrupted)
+        patch.setattr(sweep, "simulate_runs", interrupted)
         run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
     assert [row["run"] for row in rows(tmp_path / "types.csv")][::4] == [key[:12] for key in carried_out]
     assert run_sweep(make_sweep(**SMALL), tmp_path, workers=1).stored == 5
@@ -343,14 +354,14 @@ def test_an_interrupted_sweep_shows_what_is_done_and_goes_on(
 def test_a_workload_is_made_once_for_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: Counter[str] = Counter()
     for name in ("generate", "assign"):
-        original = getattr(simulations, name)
+        original = getattr(job_tables, name)
 
         def counting(*arguments: Any, _name: str = name, _call: Any = original, **others: Any) -> Any:
             made[_name] += 1
             return _call(*arguments, **others)
 
-        monkeypatch.setattr(simulations, name, counting)
-    for cache in (simulations.job_table, simulations._trace):
+        monkeypatch.setattr(job_tables, name, counting)
+    for cache in (job_tables.job_table, job_tables._trace):
         cache.cache_clear()
     run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
     assert made == {"generate": 2, "assign": 4}

@@ -213,7 +213,7 @@ def test_one_pool_starts_as_the_simulator_does_to_the_tick() -> None:
     random = Random(7)
     submit = 0.0
     table, jobs = [], []
-    for number in range(400):
+    for number in range(120):
         submit += random.expovariate(1 / 50)
         walltime = random.uniform(1, 3000)
         runtime = random.uniform(0.5, 1) * walltime

@@ -155,6 +155,20 @@ def test_a_plan_preempts_after_a_checkpoint_and_the_victim_lends() -> None:
     assert runs(result, 1) == [(0, 210, (0,)), (300, 1100, (0,))]
 
 
+def test_a_planned_victim_under_warning_lends_all_its_nodes_together() -> None:
+    # Job 4 is on n1 until 280, job 1 on n2 and n3. The plan for an arrival at 200 warns job 1 at 100; job 2 arrives at
+    # 150, and takes both nodes when the warning ends at 220. At 280 it returns them before job 4 leaves: job 1 resumes
+    # on two nodes, which takes 800 s for the 1,600 node-seconds that it has left.
+    jobs = [
+        (rigid(4, 0, 1, 280, 280), ResourceRequest()),
+        (malleable(1, 0, 3, 600, 2), ResourceRequest(nodes=3)),
+        (replace(on_demand(2, 150, 2, 60, 60), notice=100.0, estimated_arrival=200.0), ResourceRequest(nodes=2)),
+    ]
+    result = simulate(shared(3, cores=1), jobs, "CUP-PAA")
+    assert runs(result, 1) == [(0, 220, (1, 2)), (280, 1080, (1, 2))]
+    assert times(result)[2] == (220, 280)
+
+
 def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
     jobs = [
         (on_demand(1, 0, 3, 500, 500), ResourceRequest(cores=3)),
@@ -171,6 +185,7 @@ def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
         ({"mechanism": "WEIGH-PAA"}, "notice strategy must be N, CUA, CUP with mechanisms on shared nodes"),
         ({"mechanism": "N-KNAPSACK"}, "arrival strategy must be PAA, SPAA with mechanisms on shared nodes"),
         ({"placement": "slurm"}, "placement must be pack or spread with mechanisms on shared nodes"),
+        ({"backfilling": "easy length=runtime"}, "backfilling must be none, easy, easy depth=K or conservative with"),
         ({"order": "fairshare"}, "order must be an order without past usage with mechanisms on shared nodes"),
         ({"expansion": "even"}, "expansion must be none with mechanisms on shared nodes"),
         ({"outages": [Outage(OutageKind.MAINTENANCE, 0, 9, on="n1")]}, "there must be no outages and failures"),

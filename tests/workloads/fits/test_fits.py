@@ -542,15 +542,15 @@ def test_an_end_beyond_all_samples_is_refused_or_cut(monkeypatch: pytest.MonkeyP
     assert fit(1e10, 5e9).good().upper == 5e9
 
 
-def test_the_chosen_distribution_of_a_degenerate_family_covers_every_sample() -> None:
-    for seed in range(3):
-        runs = np.random.default_rng(seed).normal(8.0, 2.0, 60)
-        report = make_fits("usual", runs)
-        distribution = report.chosen.good()
-        assert runs.max() <= distributions.bound_support(distribution).upper < 10 * runs.max()
-        for candidate in report.candidates:
-            if candidate.fit.reason_refused is None:
-                assert candidate.fit.good().upper == math.inf or candidate.fit.good().upper <= 100 * runs.max()
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.system) for seed in (1, 2))])
+def test_the_chosen_distribution_of_a_degenerate_family_covers_every_sample(seed: int) -> None:
+    runs = np.random.default_rng(seed).normal(8.0, 2.0, 60)
+    report = make_fits("usual", runs)
+    distribution = report.chosen.good()
+    assert runs.max() <= distributions.bound_support(distribution).upper < 10 * runs.max()
+    for candidate in report.candidates:
+        if candidate.fit.reason_refused is None:
+            assert candidate.fit.good().upper == math.inf or candidate.fit.good().upper <= 100 * runs.max()
 
 
 @pytest.mark.parametrize(

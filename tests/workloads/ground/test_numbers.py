@@ -25,6 +25,7 @@ from holdfast.workloads.hybrid.parameters import option_value
 from holdfast.workloads.logs.trace import trace_epoch
 from holdfast.workloads.table.memory_profile import memory_profile
 from tests.places import PACKAGES
+from tests.support.sources import syntax_tree
 
 ROOT = Path(__file__).parents[3]
 #: Conversions of texts that are known to be plain: checked as a whole before, or made by this program.
@@ -118,7 +119,10 @@ def test_no_other_place_converts_text() -> None:
         for path in sorted((ROOT / package).rglob("*.py")):
             name = path.relative_to(ROOT).as_posix()
             if name not in PLAIN and not name.startswith(("experiments/papers/", "experiments/beyond/")):
-                visitor = _Guarded()
-                visitor.visit(ast.parse(path.read_text(encoding="utf-8")))
-                found += [f"{name}:{line}" for line in visitor.found]
+                text = path.read_text(encoding="utf-8")
+                # Without one of these words, no handler is a guard.
+                if "ValueError" in text or "except:" in text:
+                    visitor = _Guarded()
+                    visitor.visit(syntax_tree(text))
+                    found += [f"{name}:{line}" for line in visitor.found]
     assert found == []

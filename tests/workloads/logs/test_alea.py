@@ -65,6 +65,7 @@ def test_a_broken_file_of_the_machine(line: str, sentence: str, tmp_path: Path) 
         read_trace(tmp_path / "a.swf")
 
 
+@pytest.mark.system
 def test_wagap() -> None:
     trace = read_trace(trace_file("wagap-2013.swf.gz"))
     assert (trace.nodes, trace.unit) == (2176, "processors")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +22,8 @@ from holdfast.workloads.theta.year import ThetaYear
 
 @pytest.fixture(scope="module")
 def year() -> Trace:
-    return generate(seed=1)
+    made = generate(seed=1)
+    return replace(made, jobs=tuple(made.jobs))  # a job of a generated year is made at each access
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -270,11 +270,11 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[RunConfiguration
     """The runs that are carried out."""
     done: list[RunConfiguration] = []
 
-    def counting(run: RunConfiguration) -> simulations.Outcome:
-        done.append(run)
-        return simulations.simulate_run(run)
+    def counting(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
+        done.extend(runs)
+        return simulations.simulate_runs(runs)
 
-    monkeypatch.setattr(sweep, "simulate_run", counting)
+    monkeypatch.setattr(sweep, "simulate_runs", counting)
     return done
 
 
