@@ -68,7 +68,7 @@ def test_one_job_of_each_batch_is_looked_at() -> None:
 
 
 def test_a_burst_is_one_moment() -> None:
-    """A burst of 300 jobs of one user, who are all that came last, does not hide the days before."""
+    """A burst of 300 jobs of one user, the last jobs of the log, does not hide the days before."""
     days = [TraceJob(place, 7200.0 * place, 4, 7000.0, 9000.0, wait=300.0, user="a") for place in range(50)]
     begin = 7200.0 * 50
     burst = [TraceJob(50 + place, begin + place, 1, 60.0, 90.0, wait=600.0 + place, user="b") for place in range(300)]
