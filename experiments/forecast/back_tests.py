@@ -82,8 +82,8 @@ def run_back_tests(
     Returns
     -------
     list of BackTest
-        In the order of time, of at most ``2 * count`` jobs. With long queues they are fewer: the states of the moments
-        have about 100,000 jobs at most.
+        In the order of time, of at most ``2 * count`` jobs. With long queues they are fewer, unless places are given: the
+        states of the moments have about 100,000 jobs at most.
     """
     started = past.starts <= at
     known = np.flatnonzero(started | ((past.queued <= at) & np.isnan(past.starts) & (past.withdrawn > at)))
@@ -99,7 +99,7 @@ def run_back_tests(
     found: list[BackTest] = []
     moments = jobs = 0
     for place in recent[order].tolist():
-        if moments >= how.count or jobs >= _MOST:
+        if moments >= how.count or (places is None and jobs >= _MOST):
             break
         moment = _test_moment(past, waits, place, outcomes, at, how)
         moments += bool(moment.tests)
