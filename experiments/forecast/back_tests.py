@@ -82,8 +82,8 @@ def run_back_tests(
     Returns
     -------
     list of BackTest
-        In the order of time, of at most ``2 * count`` jobs. With long queues they are fewer, unless places are given: the
-        states of the moments have about 100,000 jobs at most.
+        In the order of time, of at most ``2 * count`` jobs. With long queues they are fewer, unless places are given:
+        the states of the moments have about 100,000 jobs at most.
     """
     started = past.starts <= at
     known = np.flatnonzero(started | ((past.queued <= at) & np.isnan(past.starts) & (past.withdrawn > at)))
