@@ -59,7 +59,7 @@ _ENOUGH = 1000
 #: Moments of a part.
 _PART = 100
 #: Generated years have other seeds than those of beyond-forecast, and than those that the correction was chosen on.
-_NEW = 2000
+_NEW = 3000
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class CorrectedForecasts:
         Number of submissions at which forecasts are made, for each log and for all generated years together. A second
         forecast at each is of another waiting job.
     jobs
-        Number of jobs in the middle of each log, over which the moments are spread: about one in 25 jobs, as in a
+        Number of batches of jobs in the middle of each log, over which the moments are spread: about one in 25, as in a
         back-test; 0: all.
     years, year_jobs
         Number of generated years, and of the jobs of each.

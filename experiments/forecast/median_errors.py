@@ -55,7 +55,7 @@ def join_medians(quantiles: Floats, medians: Floats, past: MedianErrors, at: flo
     medians
         Of the experts, on this scale, shape (experts,).
     past
-        The back-tests before this forecast; the last 160 count whose starts were known.
+        The back-tests before this forecast; those of the last 160 with known starts count.
     at
         Time of the forecast [s].
 

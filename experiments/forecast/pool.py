@@ -103,7 +103,7 @@ def simulation_weight(past: PoolTerms, at: float) -> float:
     Parameters
     ----------
     past
-        Terms of back-tests; the last 160 count whose starts were known, beside ten that prefer the corrected forecast.
+        Terms of back-tests; those of the last 160 with known starts count, and ten that prefer the corrected forecast.
     at
         Time of the forecast [s].
     """

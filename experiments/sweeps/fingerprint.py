@@ -51,6 +51,7 @@ _AFTER_BACK_TESTS = tuple(
         "corrected_waits",
         "correction",
         "median_errors",
+        "pool",
         "report",
         "rule_file",
         "track_record",

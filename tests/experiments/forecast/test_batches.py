@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.experiments.forecast import back_tests
 from holdfast.experiments.forecast.back_tests import BackTesting, run_back_tests, sample_batches
 from holdfast.experiments.forecast.batches import batch_numbers, kind_numbers
 from holdfast.experiments.forecast.known_past import known_at
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.workloads.logs.trace import Trace, TraceJob, TraceJobs
+from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
 
 
 def random_trace_jobs(seed: int, count: int = 40) -> list[TraceJob]:
@@ -65,7 +68,7 @@ def test_one_job_of_each_batch_is_looked_at() -> None:
 
 
 def test_a_burst_is_one_moment() -> None:
-    """A burst of 300 jobs of one user, who are all that came last, does not hide the days before."""
+    """A burst of 300 jobs of one user, the last jobs of the log, does not hide the days before."""
     days = [TraceJob(place, 7200.0 * place, 4, 7000.0, 9000.0, wait=300.0, user="a") for place in range(50)]
     begin = 7200.0 * 50
     burst = [TraceJob(50 + place, begin + place, 1, 60.0, 90.0, wait=600.0 + place, user="b") for place in range(300)]
@@ -75,3 +78,19 @@ def test_a_burst_is_one_moment() -> None:
     submitted = [test for test in found if test.waited == 0]
     assert sum(test.at >= begin for test in submitted) <= 1
     assert len(submitted) >= 5
+
+
+def test_long_queues_have_fewer_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = scheduled(random_jobs(1, 150, exact=False))
+    at = trace.jobs[-1].submit
+    past = Past(known_at(trace, at), NODES)
+    how = BackTesting(count=12)
+    all_of_them = run_back_tests(past, at, how)
+    monkeypatch.setattr(back_tests, "_MOST", 20)
+    some = run_back_tests(past, at, how)
+    assert all(test in all_of_them for test in some)
+    # The last moment may pass the limit.
+    places = [int(np.flatnonzero(past.queued == moment)[0]) for moment in {test.at for test in some}]
+    jobs = [len(past.state(float(past.queued[place]), place).jobs) for place in places]
+    assert 20 <= sum(jobs) < 20 + max(jobs)
+    assert len(some) < len(all_of_them)
