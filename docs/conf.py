@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import sys
 import typing
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
 import cattrs  # noqa: F401  the libraries that our modules import late, or for the type checker alone
 import pandas as pd  # noqa: F401
@@ -113,3 +116,21 @@ suppress_warnings = [
     "config.cache",
     "ref.python",
 ]  # functions in the context of a template are not cached, and need not be
+
+
+def branch_navigation(app: Any, pagename: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """Give pages of the reference and of sources the navigation of their own branch alone.
+
+    The whole tree, with each module, on each of these pages took 59 % of the time of the build.
+    """
+    if pagename.startswith(("reference/api/", "_modules/")) and "toctree" in context:
+        context["toctree"] = partial(_collapsed, context["toctree"])
+
+
+def _collapsed(toctree: Callable[..., str], **options: Any) -> str:
+    return toctree(**{**options, "collapse": True})
+
+
+def setup(app: Any) -> None:
+    """Connect the navigation before the theme uses it."""
+    app.connect("html-page-context", branch_navigation, priority=400)
