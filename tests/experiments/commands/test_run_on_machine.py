@@ -213,7 +213,6 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
             "--failure-mtbf must be left out with --machine and a mechanism",
         ),
         (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),
-        (["--starting-state", "9"], "--starting-state must be left out with --machine"),
         (["--until", "0"], "--until must be later than the start of the replay at 0 s, not 0 s"),
         (["--backfilling", "slurm"], "placement must be slurm with --backfilling slurm"),
         (["--stream"], "--machine must be left out with --stream"),
