@@ -227,7 +227,7 @@ def test_a_log_is_cut_at_the_last_start_before() -> None:
 
 
 def test_a_state_that_cannot_be_is_refused_in_a_sentence() -> None:
-    with pytest.raises(InputError, match=r"^a\.swf: the 2 jobs that run at the starting state of 49 s need 12 processors, "):
+    with pytest.raises(InputError, match=r"^a\.swf: the 2 jobs that run at the starting state of 49 s need 12 proc"):
         starting_state(LOG.on_machine(8), 49)
     late = Trace((TraceJob(1, 50.0, 4, 10.0, 20.0, wait=30.0),), 4, "b.swf")
     with pytest.raises(InputError, match=r"^b\.swf: no job has a recorded start within 20 s of the first submit"):
