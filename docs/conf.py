@@ -124,10 +124,10 @@ def branch_navigation(app: Any, pagename: str, template: str, context: dict[str,
     The whole tree, with each module, on each of these pages took 59 % of the time of the build.
     """
     if pagename.startswith(("reference/api/", "_modules/")) and "toctree" in context:
-        context["toctree"] = partial(_collapsed, context["toctree"])
+        context["toctree"] = partial(_own_branch, context["toctree"])
 
 
-def _collapsed(toctree: Callable[..., str], **options: Any) -> str:
+def _own_branch(toctree: Callable[..., str], **options: Any) -> str:
     return toctree(**{**options, "collapse": True})
 
 

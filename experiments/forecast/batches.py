@@ -30,7 +30,7 @@ def kind_numbers(jobs: TraceJobs) -> Numbers:
 def batch_numbers(jobs: TraceJobs) -> Numbers:
     """Number of the batch of each job, shape (jobs,).
 
-    A batch are jobs of one kind, each of which entered the queue within an hour of the one before.
+    A batch is a series of jobs of one kind with at most an hour between two submissions in a row.
     """
     kinds, queued = kind_numbers(jobs), jobs.queued
     order = np.lexsort((queued, kinds))

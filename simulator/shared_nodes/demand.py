@@ -70,7 +70,7 @@ class Demand:
         return self.table.capacities[node] if need.exclusive else need.last if last else need.vector
 
     @cached_property
-    def _resized(self) -> dict[tuple[int, int], Need]:
+    def _needs_by_size(self) -> dict[tuple[int, int], Need]:
         return {}
 
     def resize(self, need: Need, size: int) -> Need:
@@ -78,9 +78,9 @@ class Demand:
         if not self.divided or size == need.nodes:
             return need
         # Each pass asks again: making it anew took 8 % of a simulation.
-        found = self._resized.get((need.partition, size))
+        found = self._needs_by_size.get((need.partition, size))
         if found is None:
-            found = self._resized[need.partition, size] = replace(need, nodes=size, last=need.vector)
+            found = self._needs_by_size[need.partition, size] = replace(need, nodes=size, last=need.vector)
         return found
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.simulator import simulate
+from holdfast.simulator import Result, simulate
 from holdfast.workloads.ground.units import to_ticks
-from tests.reference.hybrid import LEAST_LOSS, MECHANISMS, replay
+from tests.reference.hybrid import LEAST_LOSS, MECHANISMS, Replay, replay
 from tests.strategies.tables import Table, crowded_job_table, job_tables, random_job_table
 
 options = st.fixed_dictionaries(
@@ -24,9 +24,7 @@ options = st.fixed_dictionaries(
 )
 
 
-def assert_equals_reference(table: Table, mechanism: str, **chosen: Any) -> None:
-    result = simulate(table.jobs, table.nodes, mechanism, **chosen)
-    expected = replay(table.jobs, table.nodes, mechanism, **chosen)
+def assert_same_jobs(result: Result, expected: Replay) -> None:
     for record in result.records:
         seen = expected[record.job_id]
         ours = (record.start, record.end, record.preemptions, record.shrinks, record.lost)
@@ -38,6 +36,12 @@ def assert_equals_reference(table: Table, mechanism: str, **chosen: Any) -> None
             to_ticks(seen.lost_node_seconds),
         )
         assert ours == theirs, f"job {record.job_id}"
+
+
+def assert_equals_reference(table: Table, mechanism: str, **chosen: Any) -> None:
+    result = simulate(table.jobs, table.nodes, mechanism, **chosen)
+    expected = replay(table.jobs, table.nodes, mechanism, **chosen)
+    assert_same_jobs(result, expected)
     if mechanism != "baseline":
         totals = expected.totals
         assert result.accounting == (

@@ -214,11 +214,11 @@ def declared_parameters(kind: type[Any], group: str = "") -> tuple[Declared, ...
     group
         Group of parameters without one.
     """
-    return _declared(kind, group)  # type: ignore[arg-type]  # a class is hashable
+    return _find_parameters(kind, group)  # type: ignore[arg-type]  # a class is hashable
 
 
 @cache
-def _declared(kind: type[Any], group: str) -> tuple[Declared, ...]:
+def _find_parameters(kind: type[Any], group: str) -> tuple[Declared, ...]:
     found: list[Declared] = []
     for _, part, own in _parts(kind):  # type: ignore[arg-type]
         if not isinstance(part, Declared):

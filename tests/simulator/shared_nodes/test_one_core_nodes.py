@@ -14,12 +14,13 @@ from holdfast.simulator.results.recording import clock_origin
 from holdfast.simulator.results.result import Result
 from holdfast.simulator.shared_simulation import simulate_shared_nodes
 from holdfast.simulator.simulation import simulate
-from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.machine_workload import MachineWorkload
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.table.jobs import Jobs
 from tests.reference.hybrid import MECHANISMS, replay
+from tests.simulator.test_differential import assert_same_jobs
 from tests.strategies.shared import running_job_table
 from tests.strategies.tables import Table, busy_job_table, crowded_job_table, random_job_table
 from tests.support.jobs import malleable, on_demand, rigid
@@ -43,17 +44,7 @@ def on_one_core_nodes(table: Table, mechanism: str, **chosen: Any) -> Result:
 def assert_equals_one_pool(table: Table, mechanism: str, **chosen: Any) -> None:
     result = on_one_core_nodes(table, mechanism, **chosen)
     expected = replay(table.jobs, table.nodes, mechanism, **chosen)
-    for record in result.records:
-        seen = expected[record.job_id]
-        ours = (record.start, record.end, record.preemptions, record.shrinks, record.lost)
-        theirs = (
-            None if seen.start is None else to_ticks(seen.start),
-            None if seen.end is None else to_ticks(seen.end),
-            seen.preemptions,
-            seen.shrinks,
-            to_ticks(seen.lost_node_seconds),
-        )
-        assert ours == theirs, f"job {record.job_id}"
+    assert_same_jobs(result, expected)
     if mechanism != "baseline":
         ours = {name: getattr(result.accounting, name) for name in ("compute", "lost", "warning", "held", "idle")}
         assert ours == {name: getattr(expected.totals, name) for name in ours}
