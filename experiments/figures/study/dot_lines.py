@@ -38,8 +38,7 @@ def finish(axes: Axes, names: Sequence[str], title: str, unit: str, *, log: bool
 
     if log:
         axes.set_xscale("log")
-        low, high = axes.get_xlim()
-        axes.xaxis.set_major_locator(LogLocator(numticks=5) if high / low > 50 else LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_locator(LogLocator(subs=_multiples(*axes.get_xlim()), numticks=5))
         axes.xaxis.set_major_formatter("{x:,g}")
         axes.xaxis.set_minor_formatter("")
     dress(axes, x=unit, title=title, grid="x")
@@ -48,3 +47,10 @@ def finish(axes: Axes, names: Sequence[str], title: str, unit: str, *, log: bool
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_yticks(range(len(names)), names)
     axes.tick_params(axis="y", length=0)
+
+
+def _multiples(low: float, high: float) -> tuple[float, ...]:
+    """The multiples of powers of ten with a label, such that a scale has at least three labels and room for all."""
+    if high / low > 1000:
+        return (1.0,)
+    return (1.0, 3.0) if high / low > 50 else (1.0, 2.0, 5.0)
