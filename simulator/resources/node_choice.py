@@ -27,54 +27,100 @@ def place(
 
     ``need`` is what it needs, ``time`` when it begins and ``walltime`` for how long. ``slot`` is the row of
     ``plan.frees`` with what running jobs leave free at that time. The first ``heads`` reservations are kept; those that
-    end up to ``slack`` after ``time`` count as ended (the tolerance at other times). With ``looks`` it is only
-    found out whether the job can be placed.
+    end up to ``slack`` after ``time`` count as ended (the tolerance at other times). With ``looks`` the
+    result is only whether the job can be placed, 1 or 0.
 
     What is free at the begin of each reservation beside all that are kept stands in ``plan.nets``, from the row ``net``
     on. The need is kept off nodes that are closed.
 
     Returns the number of nodes. ``choice`` gets them, and what the job takes of each.
     """
-    total, resources, _, capacities, _, _, _ = nodes
-    _, frees, head_time, head_end, _, _, plan_first, plan_count, _, _, nets, twins = plan
-    least, load, fitting, chosen, chosen_amount, _, _, _, _, _, _ = choice
+    nought = 0 * need
+    tasks = needs.tasks[need]
+    wanted = needs.nodes[need]
+    fit_at_begin(need, slot, time, heads, slack, nodes, needs, plan, choice)
+    # Most times are refused by what is free at their begin.
+    if looks == 1 and tasks == 0 and number_with_room(need, nodes, needs, choice) < wanted:
+        return 0
+    fit_until_end(need, time, walltime, heads, net, rule, nodes, needs, plan, choice)
+    fits = nodes_that_fit(need, time, walltime, rule, nodes, needs, choice, windows)
+    if fits == 0:
+        return 0
+    if looks == 1:
+        if tasks > 0:
+            forget_tasks(fits, nodes, choice)
+        return 1
+    if rule.placement == SLURM:
+        order_in_runs(fits, wanted, tasks, nodes, choice)
+    else:
+        sign = nought + 1
+        if rule.placement == SPREAD:
+            sign = nought - 1
+        only = nought
+        if tasks == 0 and wanted == 1:
+            # Most jobs need one node: the first in the order is enough.
+            only = nought + 1
+        order_by_cores(fits, only, sign, nodes, choice)
+    if tasks > 0:
+        return take_tasks(need, fits, nodes, needs, choice)
+    return take_nodes(need, fits, nodes, needs, choice)
+
+
+def fit_at_begin(
+    need: Any, slot: Any, time: Any, heads: Any, slack: Any, nodes: Nodes, needs: Needs, plan: Plan, choice: Choice
+) -> None:
+    """Set ``choice.least`` to what is free at the begin beside the reservations of then."""
+    total, resources, _, _, _, _, _ = nodes
+    _, frees, head_time, head_end, _, _, plan_first, plan_count, _, _, _, _ = plan
     eligible = needs.places
-    need_vector = needs.vector
-    need_last = needs.last
-    need_base = needs.base
-    tolerance = rule.tolerance
+    least = choice.least
     nought = 0 * need
     back = nought - 1
     width = total * resources
     first = needs.first[need]
-    count = needs.eligible[need]
-    tasks = needs.tasks[need]
-    exclusive = needs.exclusive[need]
-    own = need * resources
-    for spot in range(first, first + count):
-        node = eligible[spot]
+    for spot in range(first, first + needs.eligible[need]):
+        at = eligible[spot] * resources
         for kind in range(resources):
-            least[node * resources + kind] = frees[slot * width + node * resources + kind]
-    # The free vector over an interval is the least at its begin and at each begin of a reservation within it.
+            least[at + kind] = frees[slot * width + at + kind]
     for head in range(heads):
         if head_time[head] <= time and head_end[head] > time + slack:
             add_amounts(plan_first[head], plan_count[head], back, nought, resources, plan.node, plan.amount, least)
-    wanted = needs.nodes[need]
-    if looks == 1 and tasks == 0:
-        # Most times are refused by what is free at their begin.
-        fits = 0
-        for spot in range(first, first + count):
-            at = eligible[spot] * resources
-            part = 1
-            for kind in range(resources):
-                if least[at + kind] < need_last[own + kind]:
-                    part = 0
-            fits += part
-        if fits < wanted:
-            return 0
+
+
+def number_with_room(need: Any, nodes: Nodes, needs: Needs, choice: Choice) -> Any:
+    """How many nodes have room for the last node of a job, which may hold fewer tasks than the others."""
+    resources = nodes.resources
+    eligible = needs.places
+    need_last = needs.last
+    least = choice.least
+    first = needs.first[need]
+    own = need * resources
+    fits = 0 * need
+    for spot in range(first, first + needs.eligible[need]):
+        at = eligible[spot] * resources
+        part = 1
+        for kind in range(resources):
+            if least[at + kind] < need_last[own + kind]:
+                part = 0
+        fits += part
+    return fits
+
+
+def fit_until_end(
+    need: Any, time: Any, walltime: Any, heads: Any, net: Any, rule: Rule, nodes: Nodes, needs: Needs, plan: Plan,
+    choice: Choice,
+) -> None:  # fmt: skip
+    """Reduce ``choice.least`` to what is free at the begin of each reservation within the walltime."""
+    total, resources, _, _, _, _, _ = nodes
+    _, _, head_time, _, _, _, _, _, _, _, nets, twins = plan
+    eligible = needs.places
+    least = choice.least
+    width = total * resources
+    first = needs.first[need]
+    count = needs.eligible[need]
     for point in range(heads):
         when = head_time[point]
-        if twins[point] == 0 and when > time and when + tolerance < time + walltime:
+        if twins[point] == 0 and when > time and when + rule.tolerance < time + walltime:
             here = (net + point) * width
             if 2 * count > total:
                 # All nodes in a row take less time than half of them one by one.
@@ -90,16 +136,35 @@ def place(
                         if left < least[at + kind]:
                             least[at + kind] = left
 
-    # Nodes that fit.
-    fits = 0
+
+def nodes_that_fit(
+    need: Any, time: Any, walltime: Any, rule: Rule, nodes: Nodes, needs: Needs, choice: Choice, windows: Windows
+) -> Any:
+    """The number of nodes with room over the walltime, or 0 if they are too few; ``choice.fitting`` gets them.
+
+    For a job of tasks, ``choice.load`` gets how many of them each node can take, in place of its first resource.
+    """
+    resources = nodes.resources
+    capacities = nodes.capacities
+    eligible = needs.places
+    need_vector = needs.vector
+    need_last = needs.last
+    need_base = needs.base
+    least, load, fitting = choice.least, choice.load, choice.fitting
+    first = needs.first[need]
+    tasks = needs.tasks[need]
+    wanted = needs.nodes[need]
+    exclusive = needs.exclusive[need]
+    own = need * resources
+    fits = 0 * need
     whole = 0
     held = 0
-    for spot in range(first, first + count):
+    for spot in range(first, first + needs.eligible[need]):
         node = eligible[spot]
         at = node * resources
         if exclusive == 1 and least[at] != capacities[at]:
             continue
-        if windows.total > 0 and is_closed(node, need, time, time + walltime, tolerance, windows) == 1:
+        if windows.total > 0 and is_closed(node, need, time, time + walltime, rule.tolerance, windows) == 1:
             continue
         if tasks > 0:
             takes = tasks
@@ -113,7 +178,6 @@ def place(
                 fitting[fits] = node
                 fits += 1
                 held += takes
-                # How many tasks a node takes is kept where nothing else is.
                 load[at] = takes
         else:
             part = 1
@@ -127,61 +191,65 @@ def place(
                 fitting[fits] = node
                 fits += 1
                 whole += full
-    enough = 1
     if tasks > 0:
         if held < tasks:
-            enough = 0
+            forget_tasks(fits, nodes, choice)
+            fits = 0 * need
     elif fits < wanted or whole < wanted - 1:
-        enough = 0
-    if enough == 0 or looks == 1:
-        if tasks > 0:
-            for spot in range(fits):
-                load[fitting[spot] * resources] = 0
-        return enough
+        fits = 0 * need
+    return fits
 
-    # Their order.
-    if rule.placement == SLURM:
-        order_in_runs(fits, wanted, tasks, nodes, choice)
-    else:
-        sign = nought + 1
-        if rule.placement == SPREAD:
-            sign = back
-        only = nought
-        if tasks == 0 and wanted == 1:
-            # Most jobs need one node: the first in the order is enough.
-            only = nought + 1
-        order_by_cores(fits, only, sign, nodes, choice)
 
-    # The first of them that suffice.
-    found = 0
-    if tasks > 0:
-        left = tasks
-        for spot in range(fits):
-            node = fitting[spot]
-            takes = load[node * resources]
-            load[node * resources] = 0
-            if takes > left:
-                takes = left
-            if takes > 0:
-                left -= takes
-                chosen[found] = node
-                for kind in range(resources):
-                    amount = takes * need_vector[own + kind] + need_base[own + kind]
-                    if exclusive == 1:
-                        amount = capacities[node * resources + kind]
-                    chosen_amount[found * resources + kind] = amount
-                found += 1
-        return found
-    rest = -1
+def forget_tasks(fits: Any, nodes: Nodes, choice: Choice) -> None:
+    """Clear how many tasks each of the nodes that fit can take."""
+    for spot in range(fits):
+        choice.load[choice.fitting[spot] * nodes.resources] = 0
+
+
+def take_tasks(need: Any, fits: Any, nodes: Nodes, needs: Needs, choice: Choice) -> Any:
+    """Put the tasks of a job on the first nodes that suffice, and clear how many each can take."""
+    resources = nodes.resources
+    own = need * resources
+    load, fitting, chosen, chosen_amount = choice.load, choice.fitting, choice.node, choice.amount
+    found = 0 * need
+    left = needs.tasks[need]
+    for spot in range(fits):
+        node = fitting[spot]
+        takes = load[node * resources]
+        load[node * resources] = 0
+        if takes > left:
+            takes = left
+        if takes > 0:
+            left -= takes
+            chosen[found] = node
+            for kind in range(resources):
+                amount = takes * needs.vector[own + kind] + needs.base[own + kind]
+                if needs.exclusive[need] == 1:
+                    amount = nodes.capacities[node * resources + kind]
+                chosen_amount[found * resources + kind] = amount
+            found += 1
+    return found
+
+
+def take_nodes(need: Any, fits: Any, nodes: Nodes, needs: Needs, choice: Choice) -> Any:
+    """Take the first nodes that suffice.
+
+    The last node of a job may hold fewer tasks than the others: it is the first that is not among them.
+    """
+    resources = nodes.resources
+    own = need * resources
+    least, fitting, chosen, chosen_amount = choice.least, choice.fitting, choice.node, choice.amount
+    wanted = needs.nodes[need]
+    found = 0 * need
+    rest = 0 * need - 1
     for spot in range(fits):
         if found == wanted:
             break
         node = fitting[spot]
         full = 1
         for kind in range(resources):
-            if least[node * resources + kind] < need_vector[own + kind]:
+            if least[node * resources + kind] < needs.vector[own + kind]:
                 full = 0
-        # The last node may hold fewer tasks: it is the first that is not among the others.
         if found < wanted - 1 and full == 0:
             if rest < 0:
                 rest = node
@@ -189,23 +257,19 @@ def place(
         if found == wanted - 1 and rest >= 0:
             node = rest
         chosen[found] = node
-        for kind in range(resources):
-            amount = need_vector[own + kind]
-            if found == wanted - 1:
-                amount = need_last[own + kind]
-            if exclusive == 1:
-                amount = capacities[node * resources + kind]
-            chosen_amount[found * resources + kind] = amount
         found += 1
     if found == wanted - 1:
-        node = rest
-        chosen[found] = node
-        for kind in range(resources):
-            amount = need_last[own + kind]
-            if exclusive == 1:
-                amount = capacities[node * resources + kind]
-            chosen_amount[found * resources + kind] = amount
+        chosen[found] = rest
         found += 1
+    for place in range(found):
+        node = chosen[place]
+        for kind in range(resources):
+            amount = needs.vector[own + kind]
+            if place == wanted - 1:
+                amount = needs.last[own + kind]
+            if needs.exclusive[need] == 1:
+                amount = nodes.capacities[node * resources + kind]
+            chosen_amount[place * resources + kind] = amount
     return found
 
 
