@@ -187,4 +187,5 @@ def _is_body(own: Mapping[str, Any]) -> bool:
 
 
 def _line(own: Any) -> bytes:
-    return json.dumps(own, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    # The mean of no jobs is NaN, in a stored piece as here.
+    return json.dumps(own, separators=(",", ":")).encode() + b"\n"

@@ -166,23 +166,29 @@ def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(told_at_a_time:
 
 
 LOGS = (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.2-cln", 1152))
+#: Number of the first jobs of a log; None: all.
+PARTS = [pytest.param(5000, marks=pytest.mark.system), pytest.param(None, marks=pytest.mark.slow)]
 
 
-@pytest.mark.system
+def first_jobs(name: str, nodes: int, count: int | None) -> list[Job]:
+    return as_rigid(read_trace(trace_file(f"{name}.swf.gz")).on_machine(nodes))[:count]
+
+
+@pytest.mark.parametrize("count", PARTS)
 @pytest.mark.parametrize(("name", "nodes"), LOGS)
 @pytest.mark.parametrize(
     ("order", "backfilling"), [("fcfs", "easy"), ("sjf", "none"), ("fcfs", "conservative"), ("saf", "easy depth=4")]
 )
-def test_real_logs(name: str, nodes: int, order: str, backfilling: str) -> None:
-    assert_same(as_rigid(read_trace(trace_file(f"{name}.swf.gz")).on_machine(nodes)), nodes, order, backfilling)
+def test_real_logs(name: str, nodes: int, order: str, backfilling: str, count: int | None) -> None:
+    assert_same(first_jobs(name, nodes, count), nodes, order, backfilling)
 
 
-@pytest.mark.system
+@pytest.mark.parametrize("count", PARTS)
 @pytest.mark.parametrize(("name", "nodes"), LOGS[:2])
 @pytest.mark.parametrize("order", CHANGING)
-def test_real_logs_in_orders_that_change(name: str, nodes: int, order: str) -> None:
+def test_real_logs_in_orders_that_change(name: str, nodes: int, order: str, count: int | None) -> None:
     rule = RULES[3 * (CHANGING.index(order) % 2)]
-    assert_same(as_rigid(read_trace(trace_file(f"{name}.swf.gz")).on_machine(nodes)), nodes, order, rule)
+    assert_same(first_jobs(name, nodes, count), nodes, order, rule)
 
 
 # What is not plain.

@@ -20,8 +20,10 @@ def test_made(name: str) -> None:
     assert digest_of(MADE[name]) == GOLDEN[name]
 
 
-@pytest.mark.system
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if "BLUE" in name else pytest.mark.system) for name in REAL],
+)
 def test_real_logs(name: str) -> None:
     assert digest_of(real_cases(trace_file)[name]) == GOLDEN[name]
 

@@ -211,12 +211,18 @@ def served_randomly(monkeypatch: pytest.MonkeyPatch, folder: Path, seed: int, *,
     return slurm
 
 
-@pytest.mark.system
+@pytest.mark.parametrize(
+    "seeds",
+    [pytest.param(range(6), marks=pytest.mark.system), pytest.param(range(6, 20), marks=pytest.mark.slow)],
+    ids=["six", "fourteen"],
+)
 @pytest.mark.parametrize("kills", [0, 6])
-def test_random_tables_are_served_to_the_end(kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty tables under all six mechanisms: every job is done once, every lender resumes, nothing stays reserved."""
+def test_random_tables_are_served_to_the_end(
+    seeds: range, kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables under all six mechanisms: every job is done once, every lender resumes, nothing stays reserved."""
     lenders = 0
-    for seed in range(20):
+    for seed in seeds:
         folder = tmp_path / str(seed)
         folder.mkdir()
         slurm = served_randomly(monkeypatch, folder, seed, kills=kills)
@@ -227,7 +233,7 @@ def test_random_tables_are_served_to_the_end(kills: int, tmp_path: Path, monkeyp
         assert all(job.runs == 1 for job in done if table[job.name].type is JobType.ON_DEMAND)
         assert slurm.reserved is None
         lenders += sum(job.runs > 1 or len(set(job.sizes)) > 1 for job in done)
-    assert lenders > 20
+    assert lenders > len(seeds)
 
 
 def test_a_controller_that_was_killed_goes_on_as_if_it_had_not_been(

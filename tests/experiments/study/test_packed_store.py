@@ -154,7 +154,7 @@ def test_the_command_says_what_a_limit_may_be(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.system
 def test_a_measurement_in_parts_is_the_same_as_in_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call = ["experiment", "hybrid-readings", "--quick", "--workers", "1", "--seed", "3"]
+    call = ["experiment", "hybrid-readings", "--quick", "--workers", "1", "--seed", "3", "--set", "jobs=60"]
     rows, parts = tmp_path / "rows.xz", 0
     while True:
         # A new machine each time: nothing but the file is left of the former one.
