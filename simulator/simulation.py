@@ -309,7 +309,7 @@ def _pools_result(
     progress: Callable[[int], None] | None,
     outages: Sequence[Outage],
 ) -> Result:
-    """The result of a machine whose partitions are pools."""
+    """The result of a machine with partitions that are pools."""
     from holdfast.simulator.partitioned_simulation import simulate_partitions
 
     done = 0

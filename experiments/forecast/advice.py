@@ -79,7 +79,7 @@ class Advice:
     waits
         Time from now to the start of each request in each draw [s], shape (draws, requests).
     backfilled
-        Whether it was backfilled, shape (draws, requests); None: on a machine, whose replay does not tell.
+        Whether it was backfilled, shape (draws, requests); None: not known, on a machine file.
     responses
         Time from now to the completion of the job in each draw [s], the waits of later requests being mean waits; shape
         (draws, requests).

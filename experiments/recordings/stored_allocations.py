@@ -69,7 +69,7 @@ def stored_outages(result: Sealed, label: str, machine: Machine) -> list[Outage]
 
 
 def has_pools(directory: str | Path, run: str | None = None) -> bool:
-    """Whether a run is of a machine whose partitions were simulated as pools."""
+    """Whether a run is of a machine with partitions simulated as pools."""
     folder = Path(directory)
     result = open_run(folder)
     variant = chosen_variant(folder, result.content, run)

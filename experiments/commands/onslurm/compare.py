@@ -156,7 +156,7 @@ def main(arguments: Arguments) -> None:
 
 
 def _compare_placed(arguments: Arguments, site: _Site | None) -> None:
-    """Compare replays on a machine whose nodes have resources."""
+    """Compare replays on a machine with shared nodes."""
     from holdfast.experiments.slurm.agreement import AGREEMENT_COLUMNS, DECISION_COLUMNS, agreement_table
     from holdfast.experiments.slurm.machine_agreement import machine_agreement, paced_note, placed_summary
     from holdfast.experiments.slurm.placed_replay import read_placed
