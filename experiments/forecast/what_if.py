@@ -61,8 +61,8 @@ def simulate_requests(
     Returns
     -------
     numpy.ndarray
-        Start [s], and 1 where it was backfilled, else 0 (NaN on a machine, where this is not known); shape (draws, sizes
-        and walltimes, 2).
+        Start [s], and 1 where it was backfilled, else 0 (NaN: not known, on a machine file); shape (draws, sizes and
+        walltimes, 2).
     """
     parts = drawing.divide_draws(workers, Options.of(**options), len(walltimes))
     tasks = [_Task(drawing, some, job, walltimes, options, requests or {}) for some in parts]
