@@ -41,8 +41,9 @@ class ManyJobs:
     Attributes
     ----------
     long_from
-        Number of waiting jobs from which the rule uses arrays of their sizes and walltimes. With arrays for every queue,
-        a replay of KTH-SP2 at depth 4 takes 2.5 s in place of 1.2 s, and one of Theta 2022 2.2 s in place of 1.8 s.
+        Number of waiting jobs from which the rule uses arrays of their sizes and walltimes. With arrays for every
+        queue, a replay of KTH-SP2 at depth 4 takes 2.5 s in place of 1.2 s, and one of Theta 2022 2.2 s in place of
+        1.8 s.
     """
 
     long_from = 64
