@@ -16,7 +16,15 @@ from holdfast.simulator.resources.pass_order import sort_at_each_pass
 from holdfast.simulator.resources.preemptions import PAST_RUN
 from holdfast.simulator.resources.replay_columns import ReplayColumns
 from holdfast.simulator.resources.resource_loop import replay_resources
-from holdfast.simulator.resources.wait_causes import CAUSES, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, WAITED
+from holdfast.simulator.resources.wait_causes import (
+    BACKFILLED,
+    CAUSES,
+    LIMITED_UNTIL,
+    OTHER,
+    PROMISED,
+    PROMISED_AT,
+    WAITED,
+)
 from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["LoopOutcome", "job_wait", "run_loop"]
@@ -137,6 +145,7 @@ def _outcome(columns: ReplayColumns, given: LoopArguments) -> LoopOutcome:
             None if stopped[place] < 0 else columns.limits[stopped[place]],
             job_wait(columns, order, noted[place]),
             turn[first],
+            backfilled=bool(noted[place][BACKFILLED]),
         )
 
     found: list[JobStart | None] = [None] * count
