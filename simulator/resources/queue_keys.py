@@ -104,9 +104,10 @@ class MachineQueue:
         """The same order before any job has started."""
         return MachineQueue(self._order, self._given, self._tiers, self._view.nodes)
 
-    def submit(self, job: int, submit: int, eligible: int) -> None:
-        """Note when a job was submitted and entered the queue [ticks since the first submit]."""
-        self._jobs[job] = replace(self._jobs[job], submit=submit, eligible=eligible)
+    def submit(self, job: int, submit: int, eligible: int, walltime: int | None = None) -> None:
+        """Note when a job was submitted and entered the queue [ticks since the first submit], and a new walltime."""
+        walltime = self._jobs[job].walltime if walltime is None else walltime
+        self._jobs[job] = replace(self._jobs[job], submit=submit, eligible=eligible, walltime=walltime)
 
     def start(self, job: int, now: int, end: int) -> None:
         """Count the usage of a job until its end [ticks since the first submit]; starts come in order of time."""

@@ -6,7 +6,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from holdfast.experiments.commands.asking.arguments import READING, LogReading, told_options, told_reading
-from holdfast.experiments.commands.asking.simulation_options import Simulation, SimulationOptions, preparation_entry
+from holdfast.experiments.commands.asking.simulation_options import (
+    Simulation,
+    SimulationOptions,
+    planner_and_plans,
+    preparation_entry,
+)
 from holdfast.policies.mechanism import BASELINE
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.parameters import Parameter
@@ -151,9 +156,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
 
     check_reading(asked.nodes, asked.reading)
     options = asked.operation
-    drawn = list(mechanisms) != [BASELINE]
-    if asked.assignment.stochastic_share:
-        raise ParameterError("--stochastic-share", "0 with --machine", asked.assignment.stochastic_share)
+    drawn = list(mechanisms) != [BASELINE] or asked.assignment.stochastic_share > 0
     described = read_machine(str(machine.machine))
     if not drawn and asked.life.starting_state is None:
         check_machine_replay(options)
@@ -204,12 +207,13 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         how = {"lenient": reading.lenient, "where": list(reading.where) or None, "columns": reading.columns}
         entry = told_options({**how, "format": trace.format, "procs_per_node": None})
         configuration["input"] |= {**entry, "left_out": dict(trace.excluded)}
+    planner, plans = planner_and_plans(asked, jobs, configuration, "run")
     return Simulation(
         jobs,
         size,
         options,
-        None,
-        {},
+        planner,
+        plans,
         configuration=configuration,
         about=about,
         epoch=trace_epoch(header, float(jobs.column("submit").min())),
