@@ -189,8 +189,8 @@ class SharedMachine:
         state.waiting = False
         state.runs += 1
         job.waits.pass_to(self.now)
-        kind = ReservedPartRun if isinstance(state, StochasticJob) else SharedRun
-        run = kind(state, need, taken, size, self.units(taken), self.now if since is None else since)
+        given = need, taken, size, self.units(taken), self.now if since is None else since
+        run = ReservedPartRun(state, *given) if isinstance(state, StochasticJob) else SharedRun(state, *given)
         if since is not None:
             run.enter(self.now)
         self.runs[job.job_id] = run
