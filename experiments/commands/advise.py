@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from holdfast.experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
@@ -14,7 +14,7 @@ from holdfast.experiments.commands.asking.cluster_state_options import (
     read_record,
     write_document,
 )
-from holdfast.experiments.commands.asking.machine_states import describes_machine
+from holdfast.experiments.commands.asking.machine_states import NodeRequest, describes_machine, read_machine_present
 from holdfast.experiments.commands.asking.site_snapshots import site_question
 from holdfast.experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
 from holdfast.experiments.terminal import warn
@@ -26,10 +26,14 @@ from holdfast.workloads.ground.units import LARGEST_SIZE, duration_text
 from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
+    from holdfast.experiments.forecast.machine_requests import MachineRequests
     from holdfast.policies.planning.waits.model import WaitModel
     from holdfast.workloads.distributions.distribution import Distribution
+    from holdfast.workloads.machines.request import ResourceRequest
 
 __all__ = ["Arguments", "main"]
 
@@ -120,6 +124,7 @@ class Arguments:
     restart: Annotated[Seconds | None, Parameter("time to read a checkpoint", default="=0", group=_JOB)] = None
     user: Annotated[str, Parameter("user of the job", default="unknown", group=_JOB)] = ""
     project: Annotated[str, Parameter("project of the job", default="unknown", group=_JOB)] = ""
+    request: NodeRequest
     costs: Annotated[
         str | None,
         Parameter(
@@ -170,15 +175,17 @@ def main(arguments: Arguments) -> None:
         raise InputError(
             "give the walltime that you would ask for as --walltime, or runtimes of the job as --runs or --distribution"
         )
-    if describes_machine(question.rules.machine):
-        raise ParameterError(
-            "--machine",
-            "nodes, or output of 'scontrol show nodes': 'forecast' takes a file",
-            str(question.rules.machine),
-        )
     prices = _prices(arguments)
     check_outputs(arguments.json, arguments.plot)
-    present = read_present(question)
+    if describes_machine(question.rules.machine):
+        present = read_machine_present(question)
+    elif arguments.request.given:
+        raise InputError(f"--{arguments.request.given[0]} needs a machine file, as --machine site.toml")
+    else:
+        present = read_present(question)
+    requests: dict[int, ResourceRequest] = {}
+    if present.requests is not None and nodes is not None:
+        nodes, sizes, requests = _on_machine(arguments, present.requests, nodes, sizes)
     for size in () if nodes is None else (nodes, *sizes):
         if size > present.state.nodes:
             raise ParameterError("--nodes", f"at most the {present.state.nodes:,} {present.unit} of the machine", size)
@@ -198,6 +205,8 @@ def main(arguments: Arguments) -> None:
         project=arguments.project,
         prices=prices,
         record=record,
+        machine=present.requests,
+        requests=requests,
         **drawing,
     )
     for text in present.assumptions:
@@ -223,8 +232,8 @@ def main(arguments: Arguments) -> None:
 
 def _no_request(arguments: Arguments, job: int) -> tuple[None, dict[int, float]]:
     """Nothing, since the waiting job says it."""
-    for name in ("nodes", "walltime", "serial", "user", "project"):
-        if getattr(arguments, name):
+    for name in ("nodes", "walltime", "serial", "user", "project", *arguments.request.given):
+        if name in arguments.request.given or getattr(arguments, name):
             raise InputError(f"--job {job_id_text(job)} asks for its own nodes and walltime; leave out --{name}")
     return None, {}
 
@@ -248,6 +257,17 @@ def _sizes(arguments: Arguments) -> tuple[int, dict[int, float]]:
                 f"as {size}:0.55, or --serial SHARE"
             )
     return first, found
+
+
+def _on_machine(
+    arguments: Arguments, machine: MachineRequests, nodes: int, sizes: Mapping[int, float]
+) -> tuple[int, dict[int, float], dict[int, ResourceRequest]]:
+    """The sizes in the unit of the machine, and what the job asks at each."""
+    walltime = arguments.walltime or 1.0
+    asked = {count: replace(arguments.request.request(count), account=arguments.project) for count in (nodes, *sizes)}
+    units = {count: machine.size(request, walltime, arguments.user) for count, request in asked.items()}
+    others = {units[count]: factor for count, factor in sizes.items()}
+    return units[nodes], others, {units[count]: request for count, request in asked.items()}
 
 
 def _runtimes(arguments: Arguments) -> Distribution | np.ndarray | None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from holdfast.experiments.forecast.corrected_waits import correct_waits
 from holdfast.experiments.forecast.forecasts import LEVELS
 from holdfast.experiments.forecast.history import History
+from holdfast.experiments.forecast.machine_requests import MachineRequests
 from holdfast.experiments.forecast.machine_state import MachineState
 from holdfast.experiments.forecast.requests import (
     LaterWaits,
@@ -35,6 +36,7 @@ from holdfast.workloads.distributions import DiscreteDistribution, Distribution,
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.numbers import is_whole
 from holdfast.workloads.ground.units import LARGEST_TIME
+from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.outages.failures import FailureRate
 
 __all__ = ["Advice", "Saving", "advise"]
@@ -56,12 +58,12 @@ class Saving:
     wait
         Its part that comes from the wait for the first reservation [s].
     backfilling
-        The part of ``wait`` from draws in which the better request is backfilled [s].
+        The part of ``wait`` from draws in which the better request is backfilled [s]; None: not known.
     """
 
     total: Interval
     wait: float
-    backfilling: float
+    backfilling: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ class Advice:
     waits
         Time from now to the start of each request in each draw [s], shape (draws, requests).
     backfilled
-        Whether it was backfilled, shape (draws, requests).
+        Whether it was backfilled, shape (draws, requests); None: on a machine, whose replay does not tell.
     responses
         Time from now to the completion of the job in each draw [s], the waits of later requests being mean waits; shape
         (draws, requests).
@@ -90,7 +92,7 @@ class Advice:
     state: MachineState
     requests: tuple[Request, ...]
     waits: npt.NDArray[np.float64]
-    backfilled: npt.NDArray[np.bool_]
+    backfilled: npt.NDArray[np.bool_] | None
     responses: npt.NDArray[np.float64]
     later: Mapping[int, LaterWaits]
     simulated: npt.NDArray[np.float64] | None = None
@@ -135,6 +137,8 @@ class Advice:
         mean = float(waits.mean())
         # One draw has no spread.
         total = (interval(waits) if len(waits) > 1 else Interval(mean, mean, mean)).shift(rest)
+        if self.backfilled is None:
+            return Saving(total, mean, None)
         backfilling = np.where(self.backfilled[:, better], waits, 0.0)
         return Saving(total, mean, float(backfilling.mean()))
 
@@ -149,7 +153,7 @@ class Advice:
                 "names": list(request.names),
                 "best": request is best,
                 "wait": float(self.waits[:, place].mean()),
-                "backfilled": float(self.backfilled[:, place].mean()),
+                "backfilled": None if self.backfilled is None else float(self.backfilled[:, place].mean()),
                 "completes": request.completes,
                 "checkpoint": request.saves,
                 "next_walltime": request.next,
@@ -192,6 +196,8 @@ def advise(
     horizon: float = 7 * 86_400.0,
     failures: FailureRate | None = None,
     record: TrackRecord | None = None,
+    machine: MachineRequests | None = None,
+    requests: Mapping[int, ResourceRequest] | None = None,
     **options: object,
 ) -> Advice:
     """Find the request of least expected response time for a job that is submitted now, or that waits.
@@ -222,7 +228,9 @@ def advise(
         Names of the job, for its group and the order of the queue.
     prices
         Mean waits of the requests after the first; None: those of the history, or of the draws where these are longer.
-    draws, seed, workers, arrivals, horizon, failures, record, **options
+    requests
+        What a job that is submitted now asks of the ``machine`` at each of its sizes, which count the machine's unit.
+    draws, seed, workers, arrivals, horizon, failures, record, machine, **options
         As of :func:`~holdfast.experiments.forecast.forecasts.forecast`. With enough back-tests the waits of each size
         are corrected as the forecast of the own request there, or of the longest one.
 
@@ -267,34 +275,40 @@ def advise(
         found = candidate_walltimes(distributions[size], past[size], saving=saving, own=own, walltimes=given)
         tried[size] = {time: names for time, names in found.items() if waits is None or time <= waits.walltime}
     longest = max(time for names in tried.values() for time in names)
-    if waits is None:
-        asked, job_id = state.with_job(nodes, longest, user, project)
-    else:
+    node_requests = dict(requests or {})
+    if waits is not None:
         asked, job_id = state, waits.job_id
+        if machine is not None:
+            node_requests = {nodes: machine.present[job_id]}
+    elif machine is not None:
+        machine, asked, job_id = machine.with_job(state, node_requests[nodes], longest, user, project)
+    else:
+        asked, job_id = state.with_job(nodes, longest, user, project)
     tried_job = asked.waiting_job(job_id)
-    drawing = Drawing(asked, history, Future(arrivals, horizon, failures), draws, seed)
+    drawing = Drawing(asked, history, Future(arrivals, horizon, failures), draws, seed, machine)
     rules = {"order": settings.order, "backfilling": settings.backfilling, **options}
     lists = {size: list(names) for size, names in tried.items()}
-    starts = simulate_requests(drawing, tried_job, lists, rules, workers)
+    starts = simulate_requests(drawing, tried_job, lists, rules, workers, node_requests)
     simulated = starts[:, :, 0] - state.at
     own_request = {} if walltime is None or walltime not in tried[nodes] else {nodes: walltime}
     delays = correct_waits(simulated, record, asked, tried_job, lists, own_request)
-    requests: list[Request] = []
+    priced: list[Request] = []
     later: dict[int, LaterWaits] = {}
     for size, names in tried.items():
         times, known = lists[size], past[size]
-        means = delays[:, len(requests) : len(requests) + len(times)].mean(axis=0)
+        means = delays[:, len(priced) : len(priced) + len(times)].mean(axis=0)
         # Waits given by a file are used as they are.
         at = max(times) if walltime is None else walltime * factors[size]
         line = LaterWaits(known.alpha, known.gamma) if prices else LaterWaits.longer(known, times, means, at)
         later[size], paid = line, line.apply(costs)
         for time in times:
             plan = going_on(distributions[size], time, paid, saving=saving)
-            requests.append(Request(size, time, names[time], plan, distributions[size]))
+            priced.append(Request(size, time, names[time], plan, distributions[size]))
     drawn = np.asarray(distribution.isf(drawing.levels(tried_job)), dtype=float)
-    rests = np.column_stack([request.time_to_completion(drawn * factors[request.nodes]) for request in requests])
+    rests = np.column_stack([request.time_to_completion(drawn * factors[request.nodes]) for request in priced])
     corrected = None if delays is simulated else simulated
-    return Advice(state, tuple(requests), delays, starts[:, :, 1] > 0, delays + rests, later, corrected)
+    backfilled = starts[:, :, 1] > 0 if machine is None else None
+    return Advice(state, tuple(priced), delays, backfilled, delays + rests, later, corrected)
 
 
 def _distribution(

@@ -80,13 +80,27 @@ class MachineRequests:
         """
         if project and not request.account:
             request = replace(request, account=project)
-        asked = Job(0, JobType.RIGID, state.at, 1, walltime, walltime, user=user)
+        state, number = state.with_job(self.size(request, walltime, user), walltime, user, project)
+        return self.with_request(number, request), state, number
+
+    def size(self, request: ResourceRequest, walltime: float, user: str = "") -> int:
+        """Size of a job that is submitted now, in the unit of the machine.
+
+        Raises
+        ------
+        InputError
+            If the job does not fit the machine.
+        """
+        asked = Job(0, JobType.RIGID, 0.0, 1, walltime, walltime, user=user)
         try:
             ((sized,), _) = fit_jobs_to_machine([asked], self.machine, [request])
         except InputError as error:
             raise InputError(str(error).replace("job 0 does", "the job that is submitted now does", 1)) from None
-        state, number = state.with_job(sized.nodes, walltime, user, project)
-        return replace(self, present={**self.present, number: request}), state, number
+        return sized.nodes
+
+    def with_request(self, job_id: int, request: ResourceRequest) -> MachineRequests:
+        """The requests with another one of a job of the state."""
+        return replace(self, present={**self.present, job_id: request})
 
     def first_starts(
         self,

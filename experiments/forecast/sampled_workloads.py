@@ -6,6 +6,7 @@ Source: docs/forecast.md.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 from holdfast.workloads.ground.streams import stream
 from holdfast.workloads.ground.ticks import in_ticks
 from holdfast.workloads.ground.units import LARGEST_TIME, to_seconds, to_ticks
+from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.outages.failures import FailureRate
 from holdfast.workloads.table.job import Job
 
@@ -225,6 +227,21 @@ class Drawing:
                 runtimes = history.draw_runtimes(first + begin, first + end, levels[begin:end])
                 yield history, first + begin, submits[begin:end], runtimes
                 begin, size = end, 4 * size
+
+    def with_request(self, job_id: int, nodes: int, walltime: float, request: ResourceRequest) -> Drawing:
+        """The same draws on a machine, with another size, walltime [s] and request of a waiting job."""
+        if self.machine is None:
+            raise ValueError("one pool of nodes has no requests")
+        changed = copy.copy(self)
+        place = next(place for place, job in enumerate(self.state.jobs) if job.job_id == job_id)
+        jobs = list(self.state.jobs)
+        jobs[place] = replace(jobs[place], nodes=nodes, walltime=walltime)
+        changed.state = replace(self.state, jobs=tuple(jobs))
+        changed.machine = self.machine.with_request(job_id, request)
+        # A job of the simulator never runs longer than its walltime.
+        changed.runtimes = self.runtimes.copy()
+        np.minimum(changed.runtimes[:, place], walltime, out=changed.runtimes[:, place])
+        return changed
 
     def divide_draws(self, workers: int | None, options: Options, simulations: int = 1) -> list[range]:
         """Distribute the draws over workers, using fewer workers if starting them would take longer than the draws.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from holdfast.experiments.forecast.forecasts import simulate_starts
 from holdfast.experiments.forecast.sampled_workloads import Drawing
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.experiments.sweeps.execution import spread
 from holdfast.simulator.options import Options
 from holdfast.simulator.start_times import is_blind, starts_by_walltime
+from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["simulate_requests"]
@@ -27,6 +30,7 @@ class _Task:
     job: SeenJob
     walltimes: Mapping[int, Sequence[float]]
     options: Mapping[str, object]
+    requests: Mapping[int, ResourceRequest]
 
 
 def simulate_requests(
@@ -35,6 +39,7 @@ def simulate_requests(
     walltimes: Mapping[int, Sequence[float]],
     options: Mapping[str, object],
     workers: int | None,
+    requests: Mapping[int, ResourceRequest] | None = None,
 ) -> npt.NDArray[np.float64]:
     """Start times of a job with each size and walltime in each draw.
 
@@ -50,24 +55,30 @@ def simulate_requests(
         Order, backfilling, ...
     workers
         Processes; None: one for each core.
+    requests
+        What the job asks of a machine at each size; None: nodes of one pool.
 
     Returns
     -------
     numpy.ndarray
-        Start [s], and 1 where it was backfilled, else 0; shape (draws, sizes and walltimes, 2).
+        Start [s], and 1 where it was backfilled, else 0 (NaN on a machine, whose replay does not tell); shape (draws,
+        sizes and walltimes, 2).
     """
     parts = drawing.divide_draws(workers, Options.of(**options), len(walltimes))
-    tasks = [_Task(drawing, some, job, walltimes, options) for some in parts]
+    tasks = [_Task(drawing, some, job, walltimes, options, requests or {}) for some in parts]
     return np.array([row for rows in spread(_simulate_task, tasks, len(tasks)) for row in rows])
 
 
-def _simulate_task(task: _Task) -> list[list[tuple[float, bool]]]:
+def _simulate_task(task: _Task) -> list[list[tuple[float, float]]]:
     """Start of each request [s] and whether it was backfilled, in some draws."""
     drawing, options = task.drawing, Options.of(**task.options)
     found = []
     for draw in task.draws:
-        row: list[tuple[float, bool]] = []
+        row: list[tuple[float, float]] = []
         for size, walltimes in task.walltimes.items():
+            if drawing.machine is not None:
+                row += _simulate_on_machine(task, draw, size, walltimes)
+                continue
             sketch = drawing.sketch(options, (task.job.job_id, size)) if is_blind(options) else None
             if sketch is None:
                 row += _simulate_size(task, draw, size, walltimes)
@@ -97,3 +108,12 @@ def _simulate_size(task: _Task, draw: int, size: int, walltimes: Sequence[float]
         prior=state.prior,
         **task.options,
     )
+
+
+def _simulate_on_machine(task: _Task, draw: int, size: int, walltimes: Sequence[float]) -> list[tuple[float, float]]:
+    """The same on a machine, by one replay for each walltime."""
+    job_id, found = task.job.job_id, []
+    for walltime in walltimes:
+        changed = task.drawing.with_request(job_id, size, walltime, task.requests[size])
+        found.append((simulate_starts(changed, draw, [job_id], task.options)[job_id], math.nan))
+    return found

@@ -47,9 +47,8 @@ def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping
     """The page of a paper; experiments without an answer are marked as not measured yet."""
     sizes = "the sizes of the paper" if paper.printed else "their own sizes"
     how = (
-        f"Measured with {sizes} and seed 0 where nothing else is said. † does not remain after Holm's correction. "
-        f"{_values(answers)}[{paper.key}.json]({paper.key}.json) has each statement in full, and how long "
-        "each measurement took. "
+        f"Measured with {sizes} and seed 0 unless stated. † does not remain after Holm's correction. "
+        f"{_values(answers)}[{paper.key}.json]({paper.key}.json) has all in full, with costs. "
         "[All experiments](README.md)."
     )
     if any(data_files(item.parameters) for item in experiments):
