@@ -12,9 +12,9 @@ import numpy as np
 
 from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy
 from holdfast.policies.mechanism import BASELINE, Mechanism
-from holdfast.policies.order import ORDERS
 from holdfast.simulator.machine.job_factory import job_states
 from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.simulator.machine_rules import check_shared_rules
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.machine_jobs import JobStart, JobWait, MachineJob
@@ -28,10 +28,9 @@ from holdfast.simulator.shared_nodes.engine import SharedEngine
 from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
 from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.simulator.shared_nodes.stretches import Stretch
-from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
+from holdfast.workloads.ground.errors import InputError, InvariantError
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
 from holdfast.workloads.table.job import Job
-from holdfast.workloads.table.job_lifecycle import replay_start
 from holdfast.workloads.table.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -54,9 +53,6 @@ def check_shared_nodes(table: Jobs, workload: MachineWorkload, mechanism: Mechan
     if len(workload.requests) != len(table):
         raise InputError(f"there must be one request for each of the {len(table):,} jobs of the table")
     check_shared_rules(workload.placement, mechanism, options)
-    if replay_start(table) is not None and ORDERS[options.order].half_life is not None:
-        legal = "an order without past usage on a machine (--machine) where jobs run at the beginning"
-        raise ParameterError("order", legal, options.order)
 
 
 def simulate_shared_nodes(
@@ -67,6 +63,7 @@ def simulate_shared_nodes(
     origin: int,
     progress: Callable[[int], None] | None = None,
     book: PlanBook | None = None,
+    past: PastUsage | None = None,
 ) -> Result:
     """Simulate jobs on a machine the nodes of which they share.
 
@@ -86,6 +83,8 @@ def simulate_shared_nodes(
         Called with the number of ended jobs.
     book
         Plans of the stochastic jobs; None: there are no such jobs.
+    past
+        Usage of accounts before the jobs that run at the beginning are looked at, in node equivalents; None: not known.
 
     Raises
     ------
@@ -99,7 +98,7 @@ def simulate_shared_nodes(
     rule = BACKFILLING[options.backfilling]
     depth = rule.depth if isinstance(rule, Easy) else _ALL if isinstance(rule, Conservative) else 0
     state = find_starting_state([job.state for job in jobs], origin)
-    engine = SharedEngine(machine, jobs, mechanism, options, depth, state, progress, book)
+    engine = SharedEngine(machine, jobs, mechanism, options, depth, state, progress, book, past, origin)
     engine.run()
     if machine.now + abs(origin) > LAST_TICK:
         raise InputError("the jobs take longer than a simulation may")

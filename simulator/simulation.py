@@ -93,7 +93,8 @@ def simulate(
     failures
         Rate of additional failures from the first event of the table on.
     prior
-        Past usage and nodes of the running jobs, for a replay that begins in a state; None: unknown.
+        Past usage and nodes of the running jobs, for a replay that begins in a state; None: unknown. On a machine the
+        usage counts node equivalents, and the nodes are not used.
     on_machine
         A machine with partitions and shared nodes, and the requests of the jobs; ``nodes`` is then its size in its unit
         (:mod:`holdfast.workloads.machines.machine_workload`). No event log is kept. Outages close named nodes. None:
@@ -164,13 +165,13 @@ def simulate_table(
         from holdfast.simulator.machine_rules import are_pools, needs_shared_simulation
         from holdfast.simulator.partitioned_simulation import needs_pools
 
-        if prior is not None:
-            raise InputError("a replay on a machine (--machine) has no usage before it begins")
         check_outages(outages, jobs=table, named=True)
         closed = bool(outages) or failures is not None
         pools = are_pools(on_machine.machine)
         if needs_shared_simulation(table, on_machine.machine, served_by):
-            return _shared_result(table, on_machine, settings, served_by, origin, progress, book, closed=closed)
+            return _shared_result(table, on_machine, settings, served_by, origin, progress, book, prior, closed=closed)
+        if prior is not None:
+            raise InputError("usage before a replay on a machine (--machine) needs jobs that run at its beginning")
         if (pools and served_by is not None) or needs_pools(table, on_machine.machine, closed=closed):
             if failures is not None:
                 raise InputError("mechanisms and job types on a machine (--machine) have no failures at a rate")
@@ -336,6 +337,7 @@ def _shared_result(
     origin: int,
     progress: Callable[[int], None] | None,
     book: PlanBook | None,
+    prior: PriorState | None,
     *,
     closed: bool,
 ) -> Result:
@@ -349,7 +351,9 @@ def _shared_result(
 
     began = perf_counter()
     with pause_collector():
-        found = simulate_shared_nodes(table, workload, mechanism, options, origin, progress, book)
+        found = simulate_shared_nodes(
+            table, workload, mechanism, options, origin, progress, book, None if prior is None else prior.usage
+        )
     return replace(found, engine_seconds=perf_counter() - began)
 
 

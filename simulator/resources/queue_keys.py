@@ -9,6 +9,7 @@ from typing import Any
 
 from holdfast.policies.order import Order
 from holdfast.simulator.machine.fairshare import UsageLedger
+from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.table.job import RIGID, JobType
 
@@ -103,6 +104,11 @@ class MachineQueue:
     def fresh(self) -> MachineQueue:
         """The same order before any job has started."""
         return MachineQueue(self._order, self._given, self._tiers, self._view.nodes)
+
+    def inherit(self, past: PastUsage, now: int, origin: int) -> None:
+        """Begin with the usage of earlier runs, in node equivalents [``now`` in ticks, from ``origin`` on]."""
+        if self._ledger is not None:
+            self._ledger.inherit(past, now, origin)
 
     def submit(self, job: int, submit: int, eligible: int, walltime: int | None = None) -> None:
         """Note when a job was submitted and entered the queue [ticks since the first submit], and a new walltime."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.policies.mechanism import Mechanism
 from holdfast.policies.order import ORDERS
 from holdfast.simulator.machine.event_log import Sample
+from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
@@ -56,6 +57,8 @@ class SharedEngine:
         Called with the number of ended jobs.
     plan_book
         Plans of the stochastic jobs; None: there are no such jobs.
+    past, origin
+        Usage before the begin, and the ticks of its clock at which the simulated clock stands at 0; None: not known.
 
     Attributes
     ----------
@@ -77,6 +80,8 @@ class SharedEngine:
         state: StartingState | None,
         progress: Callable[[int], None] | None = None,
         plan_book: PlanBook | None = None,
+        past: PastUsage | None = None,
+        origin: int = 0,
     ) -> None:
         self._machine, self._jobs, self._progress = machine, jobs, progress
         self._mechanism = mechanism
@@ -86,6 +91,8 @@ class SharedEngine:
         machine.now = 0 if state is None else state.begin
         self._timeout = to_ticks(options.timeout)
         self._queue = self._machine_queue(options.order)
+        if past is not None:
+            self._queue.inherit(past, machine.now, origin)
         loans: dict[int, list[PartLoan]] = {}
         self._book = book = ReservationBook(machine)
         limits = LimitBook(machine)

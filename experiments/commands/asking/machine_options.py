@@ -19,6 +19,7 @@ from holdfast.workloads.ground.parameters import Parameter
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from holdfast.simulator.machine.prior_state import PriorState
     from holdfast.workloads.logs.trace import Trace
     from holdfast.workloads.machines.machine import Machine
     from holdfast.workloads.machines.machine_workload import MachineWorkload
@@ -140,6 +141,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     InputError
         If any of it is not usable, or not modelled on such a machine.
     """
+    from holdfast.experiments.forecast.prior_usage import machine_prior_state
     from holdfast.experiments.recordings.run_file import UNIT
     from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
     from holdfast.simulator.machine_rules import check_machine_replay
@@ -179,6 +181,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     header: Mapping[str, str] = {}
     workload: MachineWorkload
     jobs: Jobs
+    prior: PriorState | None = None
     named = asked.reading.format
     if named == "job-table" or (named is None and asked.reading.columns is None and is_job_table(asked.input)):
         asked.life.refuse_table(asked.input)
@@ -194,6 +197,8 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
             requests = dict(zip(trace.jobs.column("job_id").tolist(), workload.requests, strict=True))
             trace = asked.life.cut(trace)
             kept = tuple(requests[number] for number in trace.jobs.column("job_id").tolist())
+            if asked.life.starting_state is not None:
+                prior = machine_prior_state(trace, workload, requests)
             workload = replace(workload, requests=kept)
         given = assign(trace, asked.assignment, seed=asked.seed) if drawn else as_rigid(trace)
         jobs, remarks = asked.life.of_jobs(trace, given)
@@ -223,5 +228,6 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         lopsided=lopsided,
         caveats=machine_remarks(described, asked.reading),
         unit=unit,
+        prior=prior,
         on_machine=workload,
     )
