@@ -166,6 +166,8 @@ def simulate_table(
         from holdfast.simulator.partitioned_simulation import needs_pools
 
         check_outages(outages, jobs=table, named=True)
+        if table.has("project") and len(table) == len(on_machine.requests):
+            on_machine = on_machine.with_accounts(table.texts("project"))
         closed = bool(outages) or failures is not None
         pools = are_pools(on_machine.machine)
         if needs_shared_simulation(table, on_machine.machine, served_by):
