@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from holdfast.simulator.machine.prior_state import PriorState
     from holdfast.workloads.logs.trace import Trace
-    from holdfast.workloads.machines.machine import Machine
     from holdfast.workloads.machines.machine_workload import MachineWorkload
     from holdfast.workloads.requests.log_requests import LogRequests
 
@@ -109,9 +108,17 @@ def fit_log(path: str, machine: str, reading: LogReading, *, cancelled: bool = F
     return fit_log_to_machine(read_machine_log(path, reading, cancelled=cancelled), read_machine(machine))
 
 
-def machine_remarks(machine: Machine, reading: LogReading) -> tuple[str, ...]:
-    """Sentences about what a replay on this machine does not know."""
-    found = []
+def machine_remarks(workload: MachineWorkload, users: Sequence[str], reading: LogReading) -> tuple[str, ...]:
+    """Sentences about what a replay on this machine does not know; ``users`` are those of the jobs."""
+    machine, found = workload.machine, []
+    names = {
+        "QOS": ("qos", {request.qos for request in workload.requests}),
+        "account": ("account", {request.account for request in workload.requests}),
+        "user": ("user", set(users)),
+    }
+    for title, (scope, named) in names.items():
+        if not any(named) and any(limit.scope == scope for limit in machine.limits):
+            found.append(f"no job names its {title}, so the machine's limits by {title} have no effect")
     if machine.estimated:
         found.append(
             f"the machine is an estimate ({machine.origin or 'from a log'}): nodes that its jobs never used are missing"
@@ -226,7 +233,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         prepared=True,
         types=types,
         lopsided=lopsided,
-        caveats=machine_remarks(described, asked.reading),
+        caveats=machine_remarks(workload, jobs.texts("user"), asked.reading),
         unit=unit,
         prior=prior,
         on_machine=workload,
