@@ -37,7 +37,7 @@ def queue_steps(columns: ReplayColumns, depth: int) -> int:
     Notes
     -----
     An estimate from jobs and nodes alone let 12,000 GPU jobs, which wait for 7 hours on average, run in Python: 65 s in
-    place of 38 s with compilation, on two busy cores.
+    place of 38 s with compilation, on two busy cores, and 1.7 s whenever the code is there already.
     """
     waiting = _WAITING * mean_queue(columns) * (_MORE if depth > _MANY else 1)
     return int(2 * len(columns.jobs) * waiting)
