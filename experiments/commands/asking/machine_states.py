@@ -135,7 +135,7 @@ def read_machine_present(question: Question) -> Present:
     state = state_at(trace, at, size, outages)
     notes = [
         *question.notes,
-        *machine_remarks(workload.machine, rules.reading),
+        *machine_remarks(workload, trace.jobs.texts("user"), rules.reading),
         *([state.describe_left_out()] if state.left_out else []),
         "running jobs are placed anew on the machine, and these forecasts have not been tested on the past",
     ]
