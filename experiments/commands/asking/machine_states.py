@@ -51,7 +51,7 @@ class RequestOptions:
     """
 
     partition: Annotated[
-        str, Parameter("partition, or several as a,b", default="the default one", group=_REQUEST, metavar="NAME")
+        str, Parameter("partition, or several as a,b", default="the usual one", group=_REQUEST, metavar="NAME")
     ] = ""
     cores: Annotated[
         int | None, wholes(1, LARGEST_SIZE), Parameter("cores on each node", default="1", group=_REQUEST)
