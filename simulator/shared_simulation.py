@@ -19,10 +19,13 @@ from holdfast.simulator.machine_rules import check_shared_rules
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.machine_jobs import JobStart, JobWait, MachineJob
 from holdfast.simulator.resources.machine_replay import MachineReplay
+from holdfast.simulator.resources.outage_windows import NodeWindow, node_windows
+from holdfast.simulator.results.recording import level_changes
 from holdfast.simulator.results.records import LAST_TICK, Accounting, Records, Samples
 from holdfast.simulator.results.result import Result
 from holdfast.simulator.results.stochastic_records import stochastic_records
 from holdfast.simulator.services.starting_state import find_starting_state
+from holdfast.simulator.shared_nodes.closures import NodeClosures
 from holdfast.simulator.shared_nodes.demand import job_demand
 from holdfast.simulator.shared_nodes.engine import SharedEngine
 from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
@@ -30,6 +33,7 @@ from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.simulator.shared_nodes.stretches import Stretch
 from holdfast.workloads.ground.errors import InputError, InvariantError
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
+from holdfast.workloads.outages.outage import Outage
 from holdfast.workloads.table.job import Job
 from holdfast.workloads.table.jobs import Jobs
 
@@ -64,6 +68,7 @@ def simulate_shared_nodes(
     progress: Callable[[int], None] | None = None,
     book: PlanBook | None = None,
     past: PastUsage | None = None,
+    outages: Sequence[Outage] = (),
 ) -> Result:
     """Simulate jobs on a machine the nodes of which they share.
 
@@ -85,6 +90,8 @@ def simulate_shared_nodes(
         Plans of the stochastic jobs; None: there are no such jobs.
     past
         Usage of accounts before the jobs that run at the beginning are looked at, in node equivalents; None: not known.
+    outages
+        Valid outages; they close named nodes.
 
     Raises
     ------
@@ -93,24 +100,30 @@ def simulate_shared_nodes(
     """
     check_shared_nodes(table, workload, mechanism, options)
     whole = machine_unit(workload.machine) == "nodes"
-    machine = SharedMachine(workload.table, workload.placement, options, whole=whole)
     jobs = _shared_jobs(table, workload, options, origin, baseline=mechanism is None)
     rule = BACKFILLING[options.backfilling]
     depth = rule.depth if isinstance(rule, Easy) else _ALL if isinstance(rule, Conservative) else 0
     state = find_starting_state([job.state for job in jobs], origin)
+    windows = node_windows(outages, workload.machine, origin + (0 if state is None else state.begin))
+    closures = NodeClosures(
+        [item._replace(start=item.start - origin, end=item.end - origin, known=item.known - origin) for item in windows]
+    )
+    machine = SharedMachine(workload.table, workload.placement, options, whole=whole, closures=closures)
     engine = SharedEngine(machine, jobs, mechanism, options, depth, state, progress, book, past, origin)
     engine.run()
-    if machine.now + abs(origin) > LAST_TICK:
-        raise InputError("the jobs take longer than a simulation may")
-    samples = Samples.of(engine.samples)
     ended = [(job.state.first_submit, job.state.end) for job in jobs if job.state.end is not None]
     opened = min((submit for submit, _ in ended), default=None)
     if opened is not None and state is not None:
         opened = state.begin
     # A limit may keep a preempted job, which ran at the beginning, from running again.
     last = max((*(end for _, end in ended), *(item.end for item in machine.stretches)), default=0)
+    if last + abs(origin) > LAST_TICK:
+        raise InputError("the jobs take longer than a simulation may")
+    # Windows may last longer than the jobs.
+    samples = Samples.of([item for item in engine.samples if not windows or item[0] <= last])
+    down = [item for item in level_changes(engine.down) if item[0] < last]
     size = machine_size(workload.machine)
-    booked = _accounting(machine, samples, size, opened, last)
+    booked = _accounting(machine, samples, down, size, opened, last)
     return Result(
         mechanism=BASELINE if mechanism is None else mechanism.name,
         nodes=size,
@@ -126,7 +139,9 @@ def simulate_shared_nodes(
         table=table,
         malleable_setup=machine.usage.malleable_setup,
         unit=machine_unit(workload.machine),
-        on_machine=_replay(workload, machine, jobs, engine, origin),
+        down=down,
+        outages=list(outages),
+        on_machine=_replay(workload, machine, jobs, engine, origin, windows),
     )
 
 
@@ -190,7 +205,9 @@ def _record(job: SharedJob, origin: int) -> tuple[Any, ...]:
     )
 
 
-def _accounting(machine: SharedMachine, samples: Samples, size: int, opened: int | None, last: int) -> Accounting:
+def _accounting(
+    machine: SharedMachine, samples: Samples, closed: list[tuple[int, int]], size: int, opened: int | None, last: int
+) -> Accounting:
     """Unit-ticks from the first submit to the last end; raises an error if the runs do not add up to the busy ones."""
     usage = machine.usage
     if opened is None:
@@ -202,12 +219,18 @@ def _accounting(machine: SharedMachine, samples: Samples, size: int, opened: int
         held += kept * length
     if busy != usage.total():
         raise InvariantError(f"the runs account for {usage.total()} of {busy} busy unit-ticks")
-    idle = size * (last - opened) - busy - held
-    return Accounting(usage.compute, usage.setup, usage.checkpoint, usage.lost, usage.warning, held, idle)
+    down = sum(level * max(0, end - max(begin, opened)) for (begin, level), (end, _) in pairwise([*closed, (last, 0)]))
+    idle = size * (last - opened) - busy - held - down
+    return Accounting(usage.compute, usage.setup, usage.checkpoint, usage.lost, usage.warning, held, idle, down)
 
 
 def _replay(
-    workload: MachineWorkload, machine: SharedMachine, jobs: Sequence[SharedJob], engine: SharedEngine, origin: int
+    workload: MachineWorkload,
+    machine: SharedMachine,
+    jobs: Sequence[SharedJob],
+    engine: SharedEngine,
+    origin: int,
+    windows: tuple[NodeWindow, ...],
 ) -> MachineReplay:
     """Where each job ran: its last stretch on the same nodes, and those before it."""
     names = [partition.name for partition in workload.machine.partitions]
@@ -264,5 +287,5 @@ def _replay(
         np.array(engine.stranded, np.int64).reshape(-1, len(workload.table.resources)),
         workload.placement,
         [job.state.first_submit + origin for job in jobs], [job.state.first_eligible + origin for job in jobs],
-        [job.state.end + origin if job.gone and job.state.end is not None else None for job in jobs], past,
+        [job.state.end + origin if job.gone and job.state.end is not None else None for job in jobs], past, windows,
     )  # fmt: skip

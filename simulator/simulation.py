@@ -171,7 +171,12 @@ def simulate_table(
         closed = bool(outages) or failures is not None
         pools = are_pools(on_machine.machine)
         if needs_shared_simulation(table, on_machine.machine, served_by):
-            return _shared_result(table, on_machine, settings, served_by, origin, progress, book, prior, closed=closed)
+            if failures is not None:
+                raise InputError(
+                    "there must be no failures at a rate on a machine (--machine) with mechanisms on shared nodes, "
+                    "with stochastic jobs, or with jobs that run at the beginning; --outages may have failures"
+                )
+            return _shared_result(table, on_machine, settings, served_by, origin, progress, book, prior, outages)
         if prior is not None:
             raise InputError("usage before a replay on a machine (--machine) needs jobs that run at its beginning")
         if (pools and served_by is not None) or needs_pools(table, on_machine.machine, closed=closed):
@@ -340,21 +345,15 @@ def _shared_result(
     progress: Callable[[int], None] | None,
     book: PlanBook | None,
     prior: PriorState | None,
-    *,
-    closed: bool,
+    outages: Sequence[Outage],
 ) -> Result:
     """The result of mechanisms on a machine the nodes of which jobs share."""
-    if closed:
-        raise InputError(
-            "there must be no outages and failures on a machine (--machine) with mechanisms on shared nodes, with "
-            "stochastic jobs, or with jobs that run at the beginning"
-        )
     from holdfast.simulator.shared_simulation import simulate_shared_nodes
 
     began = perf_counter()
     with pause_collector():
         found = simulate_shared_nodes(
-            table, workload, mechanism, options, origin, progress, book, None if prior is None else prior.usage
+            table, workload, mechanism, options, origin, progress, book, None if prior is None else prior.usage, outages
         )
     return replace(found, engine_seconds=perf_counter() - began)
 

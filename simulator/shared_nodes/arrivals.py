@@ -57,6 +57,11 @@ class ArrivalService:
             return
         arrival = NodeCollection(machine, book, job, own)
         arrival.dismiss_tenants()
+        self._collect(job, arrival)
+
+    def _collect(self, job: SharedJob, arrival: NodeCollection) -> None:
+        """Let a job that will get its nodes take them."""
+        machine, book = self._machine, self._book
         arrival.take_reserved_and_free()
         if self._shrinks:
             arrival.shrink()
@@ -69,6 +74,24 @@ class ArrivalService:
             machine.gatherings[job.job_id] = gathering
         else:
             self.launch(gathering)
+
+    def replace(self, job: SharedJob) -> None:
+        """Replace nodes that an arrived job has lost by a failure; if that is impossible, it waits with none."""
+        if not job.served or self._attainable(job, None) < job.demand.parts:
+            self.give_up(job)
+            return
+        arrival = NodeCollection(self._machine, self._book, job, None)
+        arrival.loans = self._loans.pop(job.job_id, [])
+        self._collect(job, arrival)
+
+    def give_up(self, job: SharedJob) -> None:
+        """Move an arrived job to the front of the queue, without nodes; what it has borrowed is returned later."""
+        machine, nodes = self._machine, list(self._machine.held(job))
+        for node in nodes:
+            machine.drop(machine.held(job)[node])
+        machine.holds.pop(job.job_id, None)
+        machine.enqueue(job)
+        self._book.release(nodes)
 
     def launch_complete(self) -> None:
         """Start the arrived jobs that no longer wait for a run to leave."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import simpy
 
-__all__ = ["ARRIVAL", "CANCELLATION", "COMPLETION", "NOTICE", "PLAN", "REQUEUE", "InstantClock"]
+__all__ = ["ARRIVAL", "CANCELLATION", "COMPLETION", "NOTICE", "OUTAGE", "PLAN", "REQUEUE", "InstantClock"]
 
 #: The order of events within an instant; the pass comes last.
-COMPLETION, REQUEUE, CANCELLATION, PLAN, NOTICE, ARRIVAL, _PASS = range(1, 8)
+COMPLETION, REQUEUE, CANCELLATION, OUTAGE, PLAN, NOTICE, ARRIVAL, _PASS = range(1, 9)
 
 
 class InstantClock(simpy.Environment):

@@ -21,6 +21,7 @@ from holdfast.simulator.shared_nodes.limits import LimitBook
 from holdfast.simulator.shared_nodes.lives import LifeService
 from holdfast.simulator.shared_nodes.notices import NoticeService
 from holdfast.simulator.shared_nodes.occupants import PartLoan, PartReservation, SharedRun
+from holdfast.simulator.shared_nodes.outages import NodeOutageService
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
 from holdfast.simulator.shared_nodes.returns import ReturnService
 from holdfast.simulator.shared_nodes.running_jobs import place_running_jobs
@@ -64,6 +65,8 @@ class SharedEngine:
     ----------
     samples
         The machine at the end of each instant.
+    down
+        (time, units that are down and in no use) at the end of each instant; empty without outages.
     instants
         Ticks of each scheduling pass.
     stranded
@@ -104,8 +107,10 @@ class SharedEngine:
         self._scheduler = SharedScheduler(machine, book, depth, self._sort, limits)
         self._lives = LifeService(machine, book, self._arrivals, self._returns, jobs, loans, self._submit_at)
         self._tenants = TenantService(machine, options.tenants, self._sort, limits)
+        self._outages = NodeOutageService(machine, book, self._arrivals, loans, self._vacate)
         self._clock = InstantClock(machine.now, len(jobs) + 1, self._tick, self._pass)
         self.samples: list[Sample] = []
+        self.down: list[tuple[int, int]] = []
         self.instants: list[int] = []
         self.stranded: list[Amounts] = []
         self._ended = 0
@@ -134,6 +139,7 @@ class SharedEngine:
                 self._submit_at(max(job.state.submit, begin), job)
         if self._mechanism is not None and self._mechanism.notice != "N":
             self._expect_notices(begin)
+        self._outages.expect(self._clock, begin)
         self._clock.run()
         self._sample()
 
@@ -201,6 +207,10 @@ class SharedEngine:
         """Record the machine at the end of an instant."""
         machine = self._machine
         busy, held = machine.levels()
+        if machine.closures.exist:
+            down, reserved = machine.closures.unused(machine.free, machine.capacities, whole=machine.whole)
+            self.down.append((machine.now, down))
+            held += reserved
         asked = sum(job.size for job in machine.waiting.values())
         self.samples.append((machine.now, busy, held, len(machine.waiting), asked))
 

@@ -73,6 +73,8 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, spans: l
         releases[run.release].update(node for node in run.taken if node not in run.hosts)
     for job_id, gathering in machine.gatherings.items():
         releases[_end(gathering)].update(machine.holds[job_id])
+    for end, nodes in machine.closures.ends():
+        releases[end].update(nodes)
     occupation = Occupation(machine.capacities, spans)
     missing = {item.job.job_id: book.missing(item) for item in open_ones}
     found: list[Span] = []
@@ -83,9 +85,10 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, spans: l
             if missing[job.job_id] <= 0 or horizon <= time:
                 continue
             free = occupation.at(time, 0, found)
+            closed = machine.closures.closed_over(job, time, time)
             for node in sorted(releases[time]):
                 known = (job.job_id, node) in collected or node in machine.held(job)
-                if missing[job.job_id] <= 0 or known or not job.demand.suits(node):
+                if missing[job.job_id] <= 0 or known or node in closed or not job.demand.suits(node):
                     continue
                 part = job.demand.part(node)
                 if all(have >= amount for have, amount in zip(free[node].tolist(), part, strict=True)):

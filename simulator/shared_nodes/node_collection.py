@@ -196,7 +196,9 @@ class NodeCollection:
             choices = [
                 (*found, node)
                 for node in job.demand.suitable
-                if node not in machine.held(job) and (found := self._cost(node, by_node.get(node, ()))) is not None
+                if node not in machine.held(job)
+                and not machine.closures.closes(job, node)
+                and (found := self._cost(node, by_node.get(node, ()))) is not None
             ]
             if not choices:
                 raise InvariantError(f"job {job.job_id} misses {self._missing} nodes that were found before")

@@ -123,7 +123,9 @@ class _Planning:
     def _is_open(self, node: int) -> bool:
         """Whether a suitable node is neither held nor counted."""
         job = self._job
-        return job.demand.suits(node) and node not in self._counted and node not in self._machine.held(job)
+        machine = self._machine
+        known = node in self._counted or node in machine.held(job)
+        return job.demand.suits(node) and not known and not machine.closures.closes(job, node)
 
     def _add(self, runs: Sequence[SharedRun]) -> None:
         """Put runs into the plan, and count the nodes that will have room."""

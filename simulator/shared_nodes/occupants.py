@@ -244,11 +244,14 @@ class PartLoan:
         The nodes, ascending.
     parts
         What a shrunk run had of each of them; None: the run was preempted.
+    moved
+        Whether the job has lost these nodes to an outage, so that it returns as many others.
     """
 
     run: SharedRun
     nodes: list[int]
     parts: dict[int, Amounts] | None = None
+    moved: bool = False
 
 
 @dataclass(eq=False)

@@ -5,9 +5,11 @@ Source: Fan et al., IPDPS 2022, section III-B.3; docs/reference/machines.md, rul
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from holdfast.simulator.shared_nodes.demand import Amounts
 from holdfast.simulator.shared_nodes.limits import LimitBook
-from holdfast.simulator.shared_nodes.occupants import PartLoan
+from holdfast.simulator.shared_nodes.occupants import PartLoan, SharedRun
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
 from holdfast.simulator.shared_nodes.state import SharedMachine
 
@@ -44,6 +46,8 @@ class ReturnService:
             machine.withhold(node, part)
         for loan in self._loans.pop(job_id, []):
             lent = [node for node in loan.nodes if node in left]
+            if loan.moved:
+                lent = sorted(left, key=lambda node: (node not in loan.nodes, node))[: len(loan.nodes)]
             for node in lent:
                 machine.withhold(node, left[node], give=True)
             used = self._expand(loan, lent, job_id) if loan.parts is not None else self._resume(loan, lent, job_id)
@@ -62,8 +66,11 @@ class ReturnService:
         if not run.running or loan.parts is None:
             return []
         back: dict[int, tuple[int, ...]] = {}
+        closed = machine.closures.closed_over(machine.jobs[run.job_id], machine.now, run.expected_end)
         for node in lent:
-            part = loan.parts[node]
+            part = loan.parts.get(node) or _equal_part(run, node, machine.capacities[node].tolist())
+            if node in closed or part is None:
+                continue
             room = all(have >= amount for have, amount in zip(machine.free[node].tolist(), part, strict=True))
             if run.size + len(back) < run.job.largest and room:
                 back[node] = part
@@ -79,8 +86,17 @@ class ReturnService:
             return []
         for need in job.demand.options:
             for size in range(state.nodes, state.min_nodes - 1, -1):
-                taken = machine.placer.place(job.demand.resize(need, size), machine.free, lent)
+                closed = machine.closures.closed_over(job, machine.now, machine.now + state.limit(size))
+                room = machine.closures.room(machine.free, closed)
+                taken = machine.placer.place(job.demand.resize(need, size), room, lent)
                 if taken is not None and self._limits.stops(job, need, taken) is None:
                     machine.start(job, need, taken, size, f"returned by {job_id}")
                     return [node for node in lent if node in taken]
         return []
+
+
+def _equal_part(run: SharedRun, node: int, capacity: Sequence[int]) -> Amounts | None:
+    """What a run takes of a further node; None: it cannot have it."""
+    if node in run.taken or node not in run.need.eligible:
+        return None
+    return tuple(capacity) if run.need.exclusive else run.need.vector

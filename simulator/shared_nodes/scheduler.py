@@ -22,6 +22,10 @@ from holdfast.workloads.machines.fitted_requests import Need
 __all__ = ["SharedScheduler"]
 
 
+#: A need by identity, a size, and the nodes that windows close to the job.
+_Placement = tuple[int, int, frozenset[int]]
+
+
 class _Head(NamedTuple):
     """A waiting job with a shadow time."""
 
@@ -72,7 +76,7 @@ class SharedScheduler:
 
     def stranded(self) -> Amounts:
         """Free amounts that would, after a pass, in all suffice for the first waiting job that has no room."""
-        machine = self._machine
+        machine, now = self._machine, self._machine.now
         sums: dict[int, Amounts] = {}
         # Jobs with equal requests share a need: trying each once takes a third off a simulation with long queues.
         tried: set[tuple[int, int]] = set()
@@ -85,11 +89,13 @@ class SharedScheduler:
                     continue
                 tried.add(key)
                 sized = job.demand.resize(need, job.state.min_nodes)
-                free = sums.get(id(need.eligible))
+                closed = machine.closures.closed_over(job, now, now + job.state.limit(job.state.min_nodes))
+                room = machine.closures.room(machine.free, closed)
+                free = None if closed else sums.get(id(need.eligible))
                 if free is None:
-                    free = sums[id(need.eligible)] = machine.placer.total(need, machine.free)
+                    free = sums[id(need.eligible)] = machine.placer.total(need, room)
                 suffices = all(have >= amount for have, amount in zip(free, sized.total, strict=True))
-                if suffices and machine.placer.place(sized, machine.free) is None:
+                if suffices and machine.placer.place(sized, room) is None:
                     return tuple(have if amount else 0 for have, amount in zip(free, sized.total, strict=True))
         return machine.none
 
@@ -106,12 +112,12 @@ class _Pass:
         self._collected: list[Span] | None = None
         self._occupation: Occupation | None = None
         self._started: list[Span] = []
-        #: Needs (by identity, with a size) that have no room in this pass, in which free amounts only become smaller;
-        #: what the others would take, and the shortest end with which they would delay the only head, since the last
-        #: start. Of 12,000 jobs of which up to 256 wait, a simulation takes 32 s instead of 54 s.
-        self._failed: set[tuple[int, int]] = set()
-        self._found: dict[tuple[int, int], dict[int, Amounts]] = {}
-        self._delays: dict[tuple[int, int], int] = {}
+        #: Placements that have no room in this pass, in which free amounts only become smaller; what the others would
+        #: take, and the shortest end with which they would delay the only head, since the last start. Of 12,000 jobs of
+        #: which up to 256 wait, a simulation takes 32 s instead of 54 s.
+        self._failed: set[_Placement] = set()
+        self._found: dict[_Placement, dict[int, Amounts]] = {}
+        self._delays: dict[_Placement, int] = {}
 
     def try_job(self, job: SharedJob) -> bool:
         """Start a job, or make it a head; returns whether it has started."""
@@ -148,8 +154,11 @@ class _Pass:
         Most jobs of a long queue end here, which saves a sixth of a simulation.
         """
         size, most = job.state.min_nodes, max(self._depth, 1)
-        return not self._limits.exist and all(
-            (id(need), size) in self._failed and self._waiting[need.partition] >= most for need in job.demand.options
+        if self._limits.exist or self._machine.closures.exist:
+            return False
+        return all(
+            (id(need), size, frozenset()) in self._failed and self._waiting[need.partition] >= most
+            for need in job.demand.options
         )
 
     def _start_in(self, job: SharedJob, need: Need) -> tuple[bool, bool]:
@@ -159,12 +168,12 @@ class _Pass:
         """
         machine = self._machine
         stopped = blocked = False
-        for size, taken in self._placements(job, need):
+        for size, closed, taken in self._placements(job, need):
             limit = self._limits.stops(job, need, taken)
             if limit is not None:
                 job.waits.stopped_by, stopped = limit, True
                 continue
-            end, key = machine.now + job.state.limit(size), (id(need), size)
+            end, key = machine.now + job.state.limit(size), (id(need), size, closed)
             known = self._delays.get(key)
             if known is None or end < known:
                 plans = self._plans_beside(Span(machine.now, end, taken))
@@ -178,21 +187,23 @@ class _Pass:
             job.waits.blocked, job.waits.other = True, self._heads[-1].job.job_id
         return False, stopped and not blocked
 
-    def _placements(self, job: SharedJob, need: Need) -> Iterator[tuple[int, dict[int, Amounts]]]:
-        """Sizes at which a job has room now, from the largest on."""
-        state = job.state
+    def _placements(self, job: SharedJob, need: Need) -> Iterator[tuple[int, frozenset[int], dict[int, Amounts]]]:
+        """Sizes at which a job has room now, from the largest on, with the nodes that are closed to it."""
+        machine, state = self._machine, job.state
         for size in range(state.nodes, state.min_nodes - 1, -1):
-            key = (id(need), size)
+            closed = machine.closures.closed_over(job, machine.now, machine.now + state.limit(size))
+            key = (id(need), size, closed)
             if key in self._failed:
                 continue
             taken = self._found.get(key)
             if taken is None:
-                taken = self._machine.placer.place(job.demand.resize(need, size), self._machine.free)
+                room = machine.closures.room(machine.free, closed)
+                taken = machine.placer.place(job.demand.resize(need, size), room)
             if taken is None:
                 self._failed.add(key)
             else:
                 self._found[key] = taken
-                yield size, taken
+                yield size, closed, taken
 
     def _begin(self, job: SharedJob, need: Need, taken: dict[int, Amounts], size: int, plans: list[Span]) -> None:
         machine = self._machine
@@ -217,11 +228,13 @@ class _Pass:
         self, job: SharedJob, need: Need, time: int, slack: int, more: Sequence[Span]
     ) -> dict[int, Amounts] | None:
         """A job at its smallest size for its whole walltime from a time on."""
-        size = job.state.min_nodes
+        machine, size = self._machine, job.state.min_nodes
+        end = time + job.state.limit(size)
         spans = [*(self._collected or ()), *self._started, *more]
         assert self._occupation is not None
-        free = self._occupation.least(time, time + job.state.limit(size), slack, spans)
-        return self._machine.placer.place(job.demand.resize(need, size), free)
+        free = self._occupation.least(time, end, slack, spans)
+        room = machine.closures.room(free, machine.closures.closed_over(job, time, end))
+        return machine.placer.place(job.demand.resize(need, size), room)
 
     def _plan_head(self, job: SharedJob, needs: Sequence[Need]) -> bool:
         """Give a job its shadow time; it starts, if that is now."""
@@ -259,6 +272,7 @@ class _Pass:
         assert self._occupation is not None
         now = self._machine.now
         ends = self._occupation.ends([*(self._collected or ()), *self._started, *self._plans])
+        ends |= {end for end, _ in self._machine.closures.ends()}
         for time in sorted({now, *(end for end in ends if end > now)}):
             if self._place_at(job, need, time, 0, self._plans) is not None:
                 return time

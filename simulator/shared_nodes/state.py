@@ -14,6 +14,7 @@ import numpy.typing as npt
 from holdfast.simulator.machine.node_accounting import Usage
 from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.options import Options
+from holdfast.simulator.shared_nodes.closures import NodeClosures
 from holdfast.simulator.shared_nodes.demand import Amounts
 from holdfast.simulator.shared_nodes.occupants import Hold, PartGathering, PartReservation, SharedRun
 from holdfast.simulator.shared_nodes.placing import Placer
@@ -43,6 +44,8 @@ class SharedMachine:
         How the machine is operated.
     whole
         Whether the unit of the machine is a node; otherwise it is a core.
+    closures
+        Windows that close nodes.
 
     Attributes
     ----------
@@ -66,8 +69,11 @@ class SharedMachine:
         The past of all runs.
     """
 
-    def __init__(self, table: NodeTable, placement: str, options: Options, *, whole: bool) -> None:
+    def __init__(
+        self, table: NodeTable, placement: str, options: Options, *, whole: bool, closures: NodeClosures | None = None
+    ) -> None:
         self.table = table
+        self.closures = closures or NodeClosures()
         self.capacities = np.array(table.capacities, np.int64)
         self.free: Ints = self.capacities.copy()
         self.placer = Placer(table, placement)
@@ -111,7 +117,7 @@ class SharedMachine:
 
     def covers(self, job: SharedJob, node: int, more: Iterable[Amounts] = ()) -> bool:
         """Whether a suitable node without a hold of the job has room for its part, with what others give up."""
-        if not job.demand.suits(node) or node in self.holds.get(job.job_id, ()):
+        if not job.demand.suits(node) or node in self.holds.get(job.job_id, ()) or self.closures.closes(job, node):
             return False
         free = self.free[node].tolist()
         for part in more:
@@ -241,12 +247,12 @@ class SharedMachine:
         self._causes[run.job_id] = cause, self._causes[run.job_id][1]
         self.clock.end(run)
 
-    def preempt(self, run: SharedRun, reason: str) -> None:
-        """Preempt a run: a rigid one leaves and waits, a malleable one is warned."""
+    def preempt(self, run: SharedRun, reason: str, *, warned: bool = True) -> None:
+        """Preempt a run: a rigid one leaves and waits, a malleable one is ``warned`` unless a node of it fails."""
         run.ending = f"preempted {reason}"
         run.job.preemptions += 1
         run.stop(self.now, self.usage)
-        if run.malleable:
+        if run.malleable and warned:
             run.warned_until = self.now + self.warning
             self.clock.vacate(run)
         else:

@@ -56,7 +56,7 @@ class TenantService:
         machine, state = self._machine, job.state
         for need in job.demand.options:
             for size in range(state.nodes, state.min_nodes - 1, -1):
-                hosts = self._hosts(need, machine.now + state.limit(size))
+                hosts = self._hosts(job, need, machine.now + state.limit(size))
                 if not hosts:
                     continue
                 room = np.zeros_like(machine.capacities)
@@ -69,10 +69,10 @@ class TenantService:
                     machine.start(job, need, taken, size, f"on nodes reserved for {names}", hosts)
                     return
 
-    def _hosts(self, need: Need, end: int) -> dict[int, Hold]:
+    def _hosts(self, job: SharedJob, need: Need, end: int) -> dict[int, Hold]:
         """Idle holds by node, those of the latest notice first, that admit a job with this end of its walltime."""
         machine = self._machine
-        suitable = set(need.eligible)
+        suitable = set(need.eligible) - machine.closures.closed_over(job, machine.now, end)
         found: dict[int, Hold] = {}
         for item in sorted(machine.reservations.values(), key=lambda item: (-item.notice, item.job.job_id)):
             if self._admission == "fits" and end > item.job.estimated_arrival + TOLERANCE:

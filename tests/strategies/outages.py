@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from random import Random
 
 import numpy as np
 from hypothesis import strategies as st
 
+from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.outages.outage import Outage, OutageKind, first_outage_fault
 from holdfast.workloads.table.job import Job
 
-__all__ = ["build_outages", "outages_for", "random_outages"]
+__all__ = ["build_outages", "named_outages", "outages_for", "random_outages", "whole_machine_outages"]
 
 Pick = Callable[[int, int], int]
 
@@ -65,3 +68,34 @@ def random_outages(
     """The same from a seed, for bulk runs."""
     rng = np.random.default_rng([seed, 2])
     return build_outages(lambda low, high: int(rng.integers(low, high + 1)), jobs, nodes, kinds)
+
+
+def whole_machine_outages(seed: int, jobs: Sequence[Job], nodes: int) -> list[Outage]:
+    """Maintenance, known from the beginning, and failures, each of all nodes; they do not overlap."""
+    found: list[Outage] = []
+    for drawn in random_outages(seed, jobs, nodes, (OutageKind.MAINTENANCE, OutageKind.FAILURE)):
+        place = 0.0 if drawn.kind is OutageKind.FAILURE else None
+        outage = replace(drawn, nodes=nodes, announced=None, running="preempt", place=place)
+        if not any(other.start < outage.end and outage.start < other.end for other in found):
+            found.append(outage)
+    return found
+
+
+def named_outages(seed: int, jobs: Sequence[Job], machine: Machine) -> list[Outage]:
+    """Outages of a partition or of a few nodes, at times at which something else happens, too."""
+    random = Random(seed)
+    times = sorted({time for job in jobs for time in (job.submit, job.notice, job.estimated_arrival) if time})
+    times += [0.0, *(job.submit + job.runtime for job in jobs if job.submit is not None)]
+    found = []
+    for _ in range(random.randint(1, 5)):
+        kind, start = random.choice(list(OutageKind)), random.choice(times) + random.choice((0, 0, -60, 30, 600))
+        partition, names = random.choice(machine.partitions), random.sample(machine.names, min(2, machine.size))
+        size, on = random.choice(((len(partition.nodes), partition.name), (len(names), ",".join(names))))
+        end, failure = start + random.choice((30, 60, 600, 3600)), kind is OutageKind.FAILURE
+        known = start - random.choice((0, 60, 600)) if not failure and random.random() < 0.5 else None
+        running = "wait" if not failure and random.random() < 0.3 else "preempt"
+        ids = tuple(job.job_id for job in jobs if random.random() < 0.4) or (jobs[0].job_id,)
+        admitted = ids if kind is OutageKind.RESERVATION else ()
+        place = random.random() if failure else None
+        found.append(Outage(kind, start, end, size, known, running, place, jobs=admitted, on=on))
+    return found

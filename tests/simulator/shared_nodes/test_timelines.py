@@ -12,7 +12,6 @@ from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.request import ResourceRequest
-from holdfast.workloads.outages.outage import Outage, OutageKind
 from holdfast.workloads.table.job import Job, JobType
 from tests.support.jobs import on_demand, rigid
 
@@ -201,7 +200,7 @@ def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
         ({"placement": "slurm"}, "placement must be pack or spread with mechanisms on shared nodes"),
         ({"backfilling": "easy length=runtime"}, "backfilling must be none, easy, easy depth=K or conservative with"),
         ({"expansion": "even"}, "expansion must be none with mechanisms on shared nodes"),
-        ({"outages": [Outage(OutageKind.MAINTENANCE, 0, 9, on="n1")]}, "there must be no outages and failures"),
+        ({"failures": hf.FailureRate(mtbf=100, repair=1)}, "there must be no failures at a rate on a machine"),
     ],
 )
 def test_what_is_not_modelled_is_refused(options: dict[str, object], said: str) -> None:
