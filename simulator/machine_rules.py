@@ -13,6 +13,7 @@ from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.outages.outage import Outage
+from holdfast.workloads.table.job import STOCHASTIC
 from holdfast.workloads.table.job_lifecycle import replay_start
 from holdfast.workloads.table.jobs import Jobs
 
@@ -54,10 +55,10 @@ def are_pools(machine: Machine) -> bool:
 def needs_shared_simulation(table: Jobs, machine: Machine, mechanism: Mechanism | None) -> bool:
     """Whether jobs are simulated on named nodes by :mod:`holdfast.simulator.shared_simulation`.
 
-    Jobs that run at the beginning need it on every machine; a mechanism, and notices of jobs that never come, where the
-    partitions are no pools.
+    Stochastic jobs and those that run at the beginning need it on every machine; a mechanism, and notices of jobs that
+    never come, where the partitions are no pools.
     """
-    if replay_start(table) is not None:
+    if replay_start(table) is not None or table.are(STOCHASTIC).any():
         return True
     absent = bool(table.column("submit").size) and any(job.submit is None for job in table)
     return not are_pools(machine) and (mechanism is not None or absent)
@@ -103,7 +104,7 @@ def check_shared_rules(placement: str, mechanism: Mechanism | None, options: Opt
     """
     where = "with mechanisms on shared nodes (--machine)"
     if mechanism is None:
-        where = "on a machine (--machine) where jobs run at the beginning, or never come"
+        where = "on a machine (--machine) where jobs are stochastic, run at the beginning, or never come"
     else:
         for kind, given, legal in (
             ("notice", mechanism.notice, ("N", "CUA", "CUP")),

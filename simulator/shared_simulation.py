@@ -6,32 +6,35 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy
 from holdfast.policies.mechanism import BASELINE, Mechanism
-from holdfast.policies.order import ORDERS
 from holdfast.simulator.machine.job_factory import job_states
 from holdfast.simulator.machine.job_state import JobState
+from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.simulator.machine_rules import check_shared_rules
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.machine_jobs import JobStart, JobWait, MachineJob
 from holdfast.simulator.resources.machine_replay import MachineReplay
 from holdfast.simulator.results.records import LAST_TICK, Accounting, Records, Samples
 from holdfast.simulator.results.result import Result
+from holdfast.simulator.results.stochastic_records import stochastic_records
 from holdfast.simulator.services.starting_state import find_starting_state
 from holdfast.simulator.shared_nodes.demand import job_demand
 from holdfast.simulator.shared_nodes.engine import SharedEngine
 from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
 from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.simulator.shared_nodes.stretches import Stretch
-from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
+from holdfast.workloads.ground.errors import InputError, InvariantError
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
-from holdfast.workloads.table.job import STOCHASTIC, Job
-from holdfast.workloads.table.job_lifecycle import replay_start
+from holdfast.workloads.table.job import Job
 from holdfast.workloads.table.jobs import Jobs
+
+if TYPE_CHECKING:
+    from holdfast.policies.planning.plan_book import PlanBook
 
 __all__ = ["check_shared_nodes", "simulate_shared_nodes"]
 
@@ -47,15 +50,9 @@ def check_shared_nodes(table: Jobs, workload: MachineWorkload, mechanism: Mechan
     InputError
         Names the first option or job.
     """
-    where = "with mechanisms on shared nodes (--machine)"
     if len(workload.requests) != len(table):
         raise InputError(f"there must be one request for each of the {len(table):,} jobs of the table")
     check_shared_rules(workload.placement, mechanism, options)
-    if table.are(STOCHASTIC).any():
-        raise InputError(f"there must be no stochastic jobs {where}")
-    if replay_start(table) is not None and ORDERS[options.order].half_life is not None:
-        legal = "an order without past usage on a machine (--machine) where jobs run at the beginning"
-        raise ParameterError("order", legal, options.order)
 
 
 def simulate_shared_nodes(
@@ -65,6 +62,8 @@ def simulate_shared_nodes(
     options: Options,
     origin: int,
     progress: Callable[[int], None] | None = None,
+    book: PlanBook | None = None,
+    past: PastUsage | None = None,
 ) -> Result:
     """Simulate jobs on a machine the nodes of which they share.
 
@@ -82,6 +81,10 @@ def simulate_shared_nodes(
         Ticks of the table's clock at which the simulated clock stands at 0.
     progress
         Called with the number of ended jobs.
+    book
+        Plans of the stochastic jobs; None: there are no such jobs.
+    past
+        Usage of accounts before the jobs that run at the beginning are looked at, in node equivalents; None: not known.
 
     Raises
     ------
@@ -95,7 +98,7 @@ def simulate_shared_nodes(
     rule = BACKFILLING[options.backfilling]
     depth = rule.depth if isinstance(rule, Easy) else _ALL if isinstance(rule, Conservative) else 0
     state = find_starting_state([job.state for job in jobs], origin)
-    engine = SharedEngine(machine, jobs, mechanism, options, depth, state, progress)
+    engine = SharedEngine(machine, jobs, mechanism, options, depth, state, progress, book, past, origin)
     engine.run()
     if machine.now + abs(origin) > LAST_TICK:
         raise InputError("the jobs take longer than a simulation may")
@@ -115,6 +118,8 @@ def simulate_shared_nodes(
         records=Records.of(_record(job, origin) for job in jobs),
         samples=samples,
         booked=booked,
+        planning_seconds=engine.planning_seconds,
+        stochastic=stochastic_records(job.state for job in jobs),
         losses=machine.usage.losses,
         withdrawn=machine.usage.withdrawn if table.has("cancelled_at") else None,
         origin=origin,

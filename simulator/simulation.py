@@ -18,7 +18,7 @@ from holdfast.simulator.options import Options
 from holdfast.simulator.plain_replay import PlainSamples, PlainTable, accounting, plain_table
 from holdfast.simulator.plain_starts import obstacle
 from holdfast.simulator.results.recording import clock_origin, level_changes
-from holdfast.simulator.results.records import LAST_TICK, Accounting, Records, Samples, StochasticRecord
+from holdfast.simulator.results.records import LAST_TICK, Accounting, Records, Samples
 from holdfast.simulator.results.result import Result
 from holdfast.simulator.services.downtime import Closures
 from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from holdfast.policies.planning.plan_book import PlanBook, Planner
     from holdfast.simulator.clock.engine import Engine
     from holdfast.simulator.clock.setup import Setup
-    from holdfast.simulator.machine.stochastic import StochasticJob
     from holdfast.workloads.machines.machine_workload import MachineWorkload
 
 __all__ = [
@@ -94,7 +93,8 @@ def simulate(
     failures
         Rate of additional failures from the first event of the table on.
     prior
-        Past usage and nodes of the running jobs, for a replay that begins in a state; None: unknown.
+        Past usage and nodes of the running jobs, for a replay that begins in a state; None: unknown. On a machine the
+        usage counts node equivalents, and the nodes are not used.
     on_machine
         A machine with partitions and shared nodes, and the requests of the jobs; ``nodes`` is then its size in its unit
         (:mod:`holdfast.workloads.machines.machine_workload`). No event log is kept. Outages close named nodes. None:
@@ -165,13 +165,15 @@ def simulate_table(
         from holdfast.simulator.machine_rules import are_pools, needs_shared_simulation
         from holdfast.simulator.partitioned_simulation import needs_pools
 
-        if book is not None or prior is not None:
-            raise InputError("a replay on a machine (--machine) has no stochastic jobs and no usage before it begins")
         check_outages(outages, jobs=table, named=True)
+        if table.has("project") and len(table) == len(on_machine.requests):
+            on_machine = on_machine.with_accounts(table.texts("project"))
         closed = bool(outages) or failures is not None
         pools = are_pools(on_machine.machine)
         if needs_shared_simulation(table, on_machine.machine, served_by):
-            return _shared_result(table, on_machine, settings, served_by, origin, progress, closed=closed)
+            return _shared_result(table, on_machine, settings, served_by, origin, progress, book, prior, closed=closed)
+        if prior is not None:
+            raise InputError("usage before a replay on a machine (--machine) needs jobs that run at its beginning")
         if (pools and served_by is not None) or needs_pools(table, on_machine.machine, closed=closed):
             if failures is not None:
                 raise InputError("mechanisms and job types on a machine (--machine) have no failures at a rate")
@@ -336,17 +338,24 @@ def _shared_result(
     mechanism: Mechanism | None,
     origin: int,
     progress: Callable[[int], None] | None,
+    book: PlanBook | None,
+    prior: PriorState | None,
     *,
     closed: bool,
 ) -> Result:
     """The result of mechanisms on a machine the nodes of which jobs share."""
     if closed:
-        raise InputError("there must be no outages and failures with mechanisms on shared nodes (--machine)")
+        raise InputError(
+            "there must be no outages and failures on a machine (--machine) with mechanisms on shared nodes, with "
+            "stochastic jobs, or with jobs that run at the beginning"
+        )
     from holdfast.simulator.shared_simulation import simulate_shared_nodes
 
     began = perf_counter()
     with pause_collector():
-        found = simulate_shared_nodes(table, workload, mechanism, options, origin, progress)
+        found = simulate_shared_nodes(
+            table, workload, mechanism, options, origin, progress, book, None if prior is None else prior.usage
+        )
     return replace(found, engine_seconds=perf_counter() - began)
 
 
@@ -397,7 +406,7 @@ def make_result(setup: Setup, engine: Engine, seconds: float) -> Result:
     InputError
         If the simulated time is longer than tables can hold.
     """
-    from holdfast.simulator.machine.stochastic import StochasticJob
+    from holdfast.simulator.results.stochastic_records import stochastic_records
 
     origin, states, closures = setup.origin, setup.states, setup.closures
     refuse_late_end(engine.system.now, origin)
@@ -417,11 +426,7 @@ def make_result(setup: Setup, engine: Engine, seconds: float) -> Result:
         origin=origin,
         planning_seconds=engine.planning_seconds,
         # A job that is cancelled while it is held is never planned.
-        stochastic=[
-            _course(state)
-            for state in states
-            if isinstance(state, StochasticJob) and not (state.withdrawn and state.planned is None)
-        ],
+        stochastic=stochastic_records(states),
         outages=closures.outages if closures is not None else (),
         down=level_changes(engine.outages.course) if engine.outages is not None else [],
         table=setup.table,
@@ -492,21 +497,6 @@ def check_plans(book: PlanBook, jobs: Iterable[Job]) -> None:
             book.check(job.plan)
         except InputError as error:
             raise InputError(f"plan of job {job.job_id}: {error}") from None
-
-
-def _course(state: StochasticJob) -> StochasticRecord:
-    """Record of a stochastic job."""
-    job, planned = state.job, state.planned
-    if planned is None:
-        raise InvariantError(f"job {job.job_id} was never planned")
-    return StochasticRecord(
-        job.job_id,
-        job.application,
-        job.plan,
-        state.truth.runtime,
-        planned,
-        tuple(state.reservations),
-    )
 
 
 def _fields(state: JobState, origin: int) -> tuple[Any, ...]:

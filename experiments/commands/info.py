@@ -73,7 +73,7 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
     if arguments.machine.machine is not None:
         check_reading(arguments.nodes, arguments.reading)
         trace, workload = fit_log(arguments.trace, arguments.machine.machine, arguments.reading)
-        nodes, about_pool = trace.nodes or 0, machine_remarks(workload.machine, arguments.reading)
+        nodes, about_pool = trace.nodes or 0, machine_remarks(workload, trace.jobs.texts("user"), arguments.reading)
     else:
         trace = read_log(arguments.trace, arguments.reading, arguments.nodes)
         nodes = choose_machine_size(arguments.nodes, trace, arguments.trace)

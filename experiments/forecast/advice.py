@@ -58,12 +58,12 @@ class Saving:
     wait
         Its part that comes from the wait for the first reservation [s].
     backfilling
-        The part of ``wait`` from draws in which the better request is backfilled [s]; None: not known.
+        The part of ``wait`` from draws in which the better request is backfilled [s].
     """
 
     total: Interval
     wait: float
-    backfilling: float | None
+    backfilling: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Advice:
     waits
         Time from now to the start of each request in each draw [s], shape (draws, requests).
     backfilled
-        Whether it was backfilled, shape (draws, requests); None: not known, on a machine file.
+        Whether it was backfilled, shape (draws, requests).
     responses
         Time from now to the completion of the job in each draw [s], the waits of later requests being mean waits; shape
         (draws, requests).
@@ -92,7 +92,7 @@ class Advice:
     state: MachineState
     requests: tuple[Request, ...]
     waits: npt.NDArray[np.float64]
-    backfilled: npt.NDArray[np.bool_] | None
+    backfilled: npt.NDArray[np.bool_]
     responses: npt.NDArray[np.float64]
     later: Mapping[int, LaterWaits]
     simulated: npt.NDArray[np.float64] | None = None
@@ -137,8 +137,6 @@ class Advice:
         mean = float(waits.mean())
         # One draw has no spread.
         total = (interval(waits) if len(waits) > 1 else Interval(mean, mean, mean)).shift(rest)
-        if self.backfilled is None:
-            return Saving(total, mean, None)
         backfilling = np.where(self.backfilled[:, better], waits, 0.0)
         return Saving(total, mean, float(backfilling.mean()))
 
@@ -153,7 +151,7 @@ class Advice:
                 "names": list(request.names),
                 "best": request is best,
                 "wait": float(self.waits[:, place].mean()),
-                "backfilled": None if self.backfilled is None else float(self.backfilled[:, place].mean()),
+                "backfilled": float(self.backfilled[:, place].mean()),
                 "completes": request.completes,
                 "checkpoint": request.saves,
                 "next_walltime": request.next,
@@ -230,6 +228,7 @@ def advise(
         Mean waits of the requests after the first; None: those of the history, or of the draws where these are longer.
     requests
         What a job that is submitted now asks of the ``machine`` at each of its sizes, which count the machine's unit.
+        Walltimes that no partition of a request allows are not tried.
     draws, seed, workers, arrivals, horizon, failures, record, machine, **options
         As of :func:`~holdfast.experiments.forecast.forecasts.forecast`. With enough back-tests the waits of each size
         are corrected as the forecast of the own request there, or of the longest one.
@@ -263,6 +262,7 @@ def advise(
     saving = checkpoint is not None
     costs = CostModel(checkpoint=checkpoint or 0.0, restart=restart)
     factors = {nodes: 1.0, **(sizes or {})}
+    node_requests = dict(requests or {})
     past, tried, distributions = {}, {}, {}
     for size, factor in sorted(factors.items()):
         _check_size(size, factor, state)
@@ -273,9 +273,9 @@ def advise(
             (prices or history.waits).apply(costs, size),
         )
         found = candidate_walltimes(distributions[size], past[size], saving=saving, own=own, walltimes=given)
-        tried[size] = {time: names for time, names in found.items() if waits is None or time <= waits.walltime}
+        allowed = found if machine is None or waits is not None else machine.allowed(node_requests[size], found, user)
+        tried[size] = {time: found[time] for time in allowed if waits is None or time <= waits.walltime}
     longest = max(time for names in tried.values() for time in names)
-    node_requests = dict(requests or {})
     if waits is not None:
         asked, job_id = state, waits.job_id
         if machine is not None:
@@ -307,8 +307,7 @@ def advise(
     drawn = np.asarray(distribution.isf(drawing.levels(tried_job)), dtype=float)
     rests = np.column_stack([request.time_to_completion(drawn * factors[request.nodes]) for request in priced])
     corrected = None if delays is simulated else simulated
-    backfilled = starts[:, :, 1] > 0 if machine is None else None
-    return Advice(state, tuple(priced), delays, backfilled, delays + rests, later, corrected)
+    return Advice(state, tuple(priced), delays, starts[:, :, 1] > 0, delays + rests, later, corrected)
 
 
 def _distribution(

@@ -5,9 +5,9 @@ One simulation gives one sample for every job of the state. Source: docs/forecas
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,9 @@ from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.numbers import is_whole
 from holdfast.workloads.outages.failures import FailureRate
 
-__all__ = ["LEVELS", "WITHIN", "Forecast", "forecast", "simulate_starts"]
+__all__ = ["LEVELS", "WITHIN", "Forecast", "forecast", "machine_starts", "simulate_starts"]
+
+_Found = TypeVar("_Found")
 
 #: Times within which the probability of a start is reported [s].
 WITHIN = (3_600.0, 4 * 3_600.0, 24 * 3_600.0)
@@ -283,20 +285,44 @@ def simulate_starts(
     dict
         Start of each of them [s], by id.
     """
-    state, reach = drawing.state, _REACH
+    state = drawing.state
     sketch = drawing.sketch(Options.of(**options))
     if sketch is not None:
         return drawing.sketch_starts(sketch, draw, awaited)[0]
+    if drawing.machine is not None:
+        return {job_id: start for job_id, (start, _) in machine_starts(drawing, draw, awaited, options).items()}
+
+    def simulate(reach: float) -> dict[int, float]:
+        starts = first_starts(
+            drawing.table(draw, reach), state.nodes, state.at, awaited, origin=state.origin,
+            outages=state.outages, failures=drawing.failures(draw), prior=state.prior, **options,
+        )  # fmt: skip
+        return {job_id: starts[job_id] for job_id in awaited}
+
+    return _simulate_far_enough(drawing, simulate, lambda starts: max(starts.values()))
+
+
+def machine_starts(
+    drawing: Drawing, draw: int, awaited: Sequence[int], options: Mapping[str, object]
+) -> dict[int, tuple[float, bool]]:
+    """The same on a machine with partitions: start of each job [s], and whether it was backfilled, by id."""
+    machine, ids = drawing.machine, frozenset(awaited)
+    assert machine is not None
+    return _simulate_far_enough(
+        drawing,
+        lambda reach: machine.first_starts(drawing.rows(draw, reach), drawing.state, ids, options),
+        lambda starts: max(start for start, _ in starts.values()),
+    )
+
+
+def _simulate_far_enough(
+    drawing: Drawing, simulate: Callable[[float], _Found], latest: Callable[[_Found], float]
+) -> _Found:
+    """A simulation with future arrivals until the last start [s]: jobs submitted after it cannot change it."""
+    at, reach = drawing.state.at, _REACH
     while True:
-        if drawing.machine is not None:
-            starts = drawing.machine.first_starts(drawing.rows(draw, reach), state, frozenset(awaited), options)
-        else:
-            starts = first_starts(
-                drawing.table(draw, reach), state.nodes, state.at, awaited, origin=state.origin,
-                outages=state.outages, failures=drawing.failures(draw), prior=state.prior, **options,
-            )  # fmt: skip
-        latest = max(starts[job_id] for job_id in awaited)
-        # Jobs submitted after the last start cannot change it.
-        if reach >= drawing.horizon or latest <= state.at + reach:
-            return {job_id: starts[job_id] for job_id in awaited}
-        reach = max(4 * reach, 2 * (latest - state.at))
+        found = simulate(reach)
+        last = latest(found)
+        if reach >= drawing.horizon or last <= at + reach:
+            return found
+        reach = max(4 * reach, 2 * (last - at))

@@ -98,6 +98,26 @@ class MachineRequests:
             raise InputError(str(error).replace("job 0 does", "the job that is submitted now does", 1)) from None
         return sized.nodes
 
+    def allowed(self, request: ResourceRequest, walltimes: Iterable[float], user: str = "") -> list[float]:
+        """Walltimes [s] for which a partition takes a job that is submitted now.
+
+        Raises
+        ------
+        InputError
+            If there are none.
+        """
+        found, refusal = [], None
+        for walltime in walltimes:
+            try:
+                self.size(request, walltime, user)
+            except InputError as error:
+                refusal = error
+            else:
+                found.append(walltime)
+        if not found and refusal is not None:
+            raise refusal
+        return found
+
     def with_request(self, job_id: int, request: ResourceRequest) -> MachineRequests:
         """The requests with another one of a job of the state."""
         return replace(self, present={**self.present, job_id: request})
@@ -108,7 +128,7 @@ class MachineRequests:
         state: MachineState,
         awaited: Collection[int],
         options: Mapping[str, object],
-    ) -> dict[int, float]:
+    ) -> dict[int, tuple[float, bool]]:
         """Replay a draw.
 
         Parameters
@@ -125,7 +145,7 @@ class MachineRequests:
         Returns
         -------
         dict
-            Start of each awaited job [s], by id.
+            Start of each awaited job [s], and whether it was backfilled, by id.
 
         Raises
         ------
@@ -139,7 +159,7 @@ class MachineRequests:
         for job_id, start in starts.items():
             if start is None:
                 raise InputError(f"{state.source}: job {job_id_text(job_id)} can never start on the machine")
-            found[job_id] = to_seconds(start.start)
+            found[job_id] = to_seconds(start.start), start.backfilled
         return found
 
     def _machine_job(self, job: Job, past: int | None, now: float) -> MachineJob:

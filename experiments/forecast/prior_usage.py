@@ -5,18 +5,21 @@ Source: docs/forecast.md, "The state".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import numpy as np
 
 from holdfast.policies.orders.fairshare import account_name
 from holdfast.simulator.machine.prior_state import PastUsage, PriorState
+from holdfast.simulator.resources.replay_columns import node_equivalents
 from holdfast.workloads.logs.node_names import NamedNodes, NodeNumbers
 from holdfast.workloads.logs.starting_state import find_starting_state
 from holdfast.workloads.logs.trace import Trace, TraceJobs
+from holdfast.workloads.machines.machine_workload import MachineWorkload
+from holdfast.workloads.machines.request import ResourceRequest
 
-__all__ = ["node_names", "past_usage", "prior_state", "usage_by_runs"]
+__all__ = ["machine_prior_state", "node_names", "past_usage", "prior_state", "usage_by_runs"]
 
 
 class _Holder(Protocol):
@@ -82,3 +85,33 @@ def prior_state(trace: Trace) -> PriorState | None:
     places = {job.job_id: bits for job in running if (bits := numbers.bits(job.node_list, job.nodes))}
     first = min(job.submit for job in (*trace.ended, *trace.jobs))
     return PriorState(past_usage(TraceJobs((*trace.ended, *running))).until(state.begin), places, first)
+
+
+def machine_prior_state(
+    trace: Trace, workload: MachineWorkload, requests: Mapping[int, ResourceRequest]
+) -> PriorState | None:
+    """The same on a machine with partitions, where usage counts node equivalents and nodes are chosen anew.
+
+    Parameters
+    ----------
+    trace
+        As of :func:`prior_state`.
+    workload
+        The machine.
+    requests
+        Requests of all jobs of the log that fit the machine, by id.
+    """
+    state = find_starting_state(trace.jobs)
+    if state is None:
+        return None
+    running = [job for job in trace.jobs if job.running_since is not None]
+    held = []
+    for job in (*trace.ended, *running):
+        request, start = requests[job.job_id], job.start
+        if start is not None:
+            need = workload.table.needs(request, job.walltime)[0]
+            account = request.account or account_name(job)
+            held.append((account, node_equivalents(workload.table, need), start, start + job.runtime))
+    accounts, sizes, starts, ends = zip(*held, strict=True) if held else ((), (), (), ())
+    first = min(job.submit for job in (*trace.ended, *trace.jobs))
+    return PriorState(PastUsage.from_runs(accounts, sizes, starts, ends).until(state.begin), {}, first)

@@ -186,7 +186,7 @@ def advice_sentence(advice: Advice) -> str:
     other = own if own is not None and own is not best else advice.request_for("planner")
     if other is not None and other is not best:
         saved = advice.gain(other)
-        if saved.total.mean >= 1 and saved.backfilling is not None and saved.backfilling >= 1:
+        if saved.total.mean >= 1 and saved.backfilling >= 1:
             text += f". Of the gain over {_TITLES['own' if other is own else 'planner']}, "
             text += f"{_span(saved.backfilling)} come from draws in which the request is backfilled"
     return f"{text}."
@@ -215,7 +215,7 @@ def advice_table(advice: Advice, unit: str = "nodes", heading: str = "") -> str:
         Quantity("wait_p05", "5 %", "h", "wait", _HOUR, 1),
         Quantity("wait_p95", "95 %", "h", "wait", _HOUR, 1),
         *simulated,
-        *([] if advice.backfilled is None else [Quantity("backfilled", unit="%", scale=100, digits=0)]),
+        Quantity("backfilled", unit="%", scale=100, digits=0),
         Quantity("completes", unit="%", scale=100, digits=0),
         Quantity("next_walltime", "then", "h", "", _HOUR, 2),
         Quantity("response", "mean", "h", "response", _HOUR, 1),

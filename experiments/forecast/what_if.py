@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from holdfast.experiments.forecast.forecasts import simulate_starts
+from holdfast.experiments.forecast.forecasts import machine_starts
 from holdfast.experiments.forecast.sampled_workloads import Drawing
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.experiments.sweeps.execution import spread
@@ -61,20 +60,19 @@ def simulate_requests(
     Returns
     -------
     numpy.ndarray
-        Start [s], and 1 where it was backfilled, else 0 (NaN: not known, on a machine file); shape (draws, sizes and
-        walltimes, 2).
+        Start [s], and 1 where it was backfilled, else 0; shape (draws, sizes and walltimes, 2).
     """
     parts = drawing.divide_draws(workers, Options.of(**options), len(walltimes))
     tasks = [_Task(drawing, some, job, walltimes, options, requests or {}) for some in parts]
     return np.array([row for rows in spread(_simulate_task, tasks, len(tasks)) for row in rows])
 
 
-def _simulate_task(task: _Task) -> list[list[tuple[float, float]]]:
+def _simulate_task(task: _Task) -> list[list[tuple[float, bool]]]:
     """Start of each request [s] and whether it was backfilled, in some draws."""
     drawing, options = task.drawing, Options.of(**task.options)
     found = []
     for draw in task.draws:
-        row: list[tuple[float, float]] = []
+        row: list[tuple[float, bool]] = []
         for size, walltimes in task.walltimes.items():
             if drawing.machine is not None:
                 row += _simulate_on_machine(task, draw, size, walltimes)
@@ -110,10 +108,10 @@ def _simulate_size(task: _Task, draw: int, size: int, walltimes: Sequence[float]
     )
 
 
-def _simulate_on_machine(task: _Task, draw: int, size: int, walltimes: Sequence[float]) -> list[tuple[float, float]]:
+def _simulate_on_machine(task: _Task, draw: int, size: int, walltimes: Sequence[float]) -> list[tuple[float, bool]]:
     """The same on a machine, by one replay for each walltime."""
     job_id, found = task.job.job_id, []
     for walltime in walltimes:
         changed = task.drawing.with_request(job_id, size, walltime, task.requests[size])
-        found.append((simulate_starts(changed, draw, [job_id], task.options)[job_id], math.nan))
+        found.append(machine_starts(changed, draw, [job_id], task.options)[job_id])
     return found

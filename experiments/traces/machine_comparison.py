@@ -48,6 +48,8 @@ _SMALL = 0.01
 def partition_waits(trace: Trace, workload: MachineWorkload, result: Result | None) -> list[dict[str, Any]]:
     """A row for each partition: jobs with a recorded wait, mean waits [s], and cores and GPUs in use at once.
 
+    Without a recorded start in a partition, what was in use there is None.
+
     Parameters
     ----------
     trace
@@ -78,7 +80,7 @@ def partition_waits(trace: Trace, workload: MachineWorkload, result: Result | No
             row["simulated"] = float(simulated[compared].mean())
         for place, name in ((0, "cores"), (2, "gpus")):
             most = machine.total(name, partition.nodes)
-            row[name] = _peak(trace, totals[:, place], chosen) if most else None
+            row[name] = _peak(trace, totals[:, place], chosen) if most and known.any() else None
             row[f"most_{name}"] = most or None
         rows.append(row)
     return rows

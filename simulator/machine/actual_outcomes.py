@@ -59,6 +59,12 @@ class Ending(NamedTuple):
     work: int
     checkpoint: int
 
+    def times_until(self, elapsed: int) -> tuple[int, int, int]:
+        """Restart, work and checkpoint of the first ``elapsed`` ticks."""
+        restart = min(self.restart, elapsed)
+        work = min(self.work, elapsed - restart)
+        return restart, work, elapsed - restart - work
+
 
 class Truth:
     """Actual outcomes of a job's reservations; only its runs may read them."""

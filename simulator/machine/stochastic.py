@@ -6,7 +6,7 @@ complete from one that will reach its walltime. Source: docs/model.md, "Stochast
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from holdfast.policies.planning.plan_progress import Course, ReservationRequest
 from holdfast.simulator.machine.actual_outcomes import (
@@ -45,7 +45,7 @@ class ReservationRecord(NamedTuple):
     number
         Number of the reservation, from 1; a preempted one is followed by another with the same milestone.
     submit, start, end, nodes
-        As for a job; the first reservation is submitted when its job is eligible.
+        As for a job; the first reservation is submitted when its job is eligible. On shared nodes, what it takes.
     length
         Requested walltime.
     restart, work, checkpoint
@@ -75,6 +75,17 @@ class ReservationRecord(NamedTuple):
     saved: int
     ending: str
     memory: float | None
+
+
+class ReservationRun(Protocol):
+    """What the record of a reservation needs of its run."""
+
+    start: int
+
+    @property
+    def nodes(self) -> int:
+        """Its size."""
+        ...
 
 
 class StochasticJob(JobState):
@@ -140,7 +151,7 @@ class StochasticJob(JobState):
             return 0
         return int(min(self.truth.runtime, request.milestone) - request.saved)
 
-    def record_end(self, run: ReservedRun, ending: str, times: tuple[int, int, int], now: int) -> None:
+    def record_end(self, run: ReservationRun, ending: str, times: tuple[int, int, int], now: int) -> None:
         """Record an ended reservation and update the saved work."""
         course, request, origin = self._known_course(), self.request, self._origin
         if ending == SAVED:
@@ -209,7 +220,4 @@ class ReservedRun(Run):
 
     def _times(self, now: int) -> tuple[int, int, int]:
         """Restart, work and checkpoint up to now."""
-        how, elapsed = self._ending, now - self.start
-        restart = min(how.restart, elapsed)
-        work = min(how.work, elapsed - restart)
-        return restart, work, elapsed - restart - work
+        return self._ending.times_until(now - self.start)

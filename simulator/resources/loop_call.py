@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.policies.kernels.compiled_or_plain import compiled_loop
+from holdfast.simulator.resources.loop_cost import loop_steps, queue_steps
 from holdfast.simulator.resources.loop_setup import LoopArguments, loop_arguments
 from holdfast.simulator.resources.loop_state import BLOCKED, CROWDED, DONE, ENDED, FULL, PASSES, PAST, PAUSED
 from holdfast.simulator.resources.machine_jobs import JobStart, JobWait
@@ -16,7 +17,15 @@ from holdfast.simulator.resources.pass_order import sort_at_each_pass
 from holdfast.simulator.resources.preemptions import PAST_RUN
 from holdfast.simulator.resources.replay_columns import ReplayColumns
 from holdfast.simulator.resources.resource_loop import replay_resources
-from holdfast.simulator.resources.wait_causes import CAUSES, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, WAITED
+from holdfast.simulator.resources.wait_causes import (
+    BACKFILLED,
+    CAUSES,
+    LIMITED_UNTIL,
+    OTHER,
+    PROMISED,
+    PROMISED_AT,
+    WAITED,
+)
 from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["LoopOutcome", "job_wait", "run_loop"]
@@ -81,10 +90,10 @@ def run_loop(columns: ReplayColumns, depth: int, placement: int) -> LoopOutcome:
 
 
 def _run(columns: ReplayColumns, depth: int, placement: int, heads: int, past: int) -> LoopOutcome | int:
-    # Of wagap-2013, 1.4 million: 25 s in Python, 0.5 s compiled, and 18 s to compile.
-    # With reservations for many jobs ten times as many.
-    steps = len(columns.jobs) * (columns.table.machine.size + 10) * (10 if depth > 10 else 1)
-    code = compiled_loop(replay_resources, steps)
+    code = compiled_loop(replay_resources, loop_steps(columns))
+    if code is None:
+        # There is no code yet: estimating the queue, which takes 20 ms for 1,000 jobs, tells whether compiling pays.
+        code = compiled_loop(replay_resources, queue_steps(columns, depth))
     run: Any = replay_resources if code is None else code
     given = loop_arguments(columns, depth, placement, heads, past, _list if code is None else np.asarray)
     run(*given)
@@ -137,6 +146,7 @@ def _outcome(columns: ReplayColumns, given: LoopArguments) -> LoopOutcome:
             None if stopped[place] < 0 else columns.limits[stopped[place]],
             job_wait(columns, order, noted[place]),
             turn[first],
+            backfilled=bool(noted[place][BACKFILLED]),
         )
 
     found: list[JobStart | None] = [None] * count

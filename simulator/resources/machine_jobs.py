@@ -88,6 +88,9 @@ class JobStart(NamedTuple):
         Place among all starts, from 0.
     cause, ending
         Under a mechanism, why it got these nodes and why it left them before its end; empty: not known.
+    backfilled
+        Whether a job before it in the queue waited for nodes of the partition at its last start. Not known under a
+        mechanism.
     """
 
     start: int
@@ -100,6 +103,7 @@ class JobStart(NamedTuple):
     place: int = 0
     cause: str = ""
     ending: str = ""
+    backfilled: bool = False
 
 
 def queue_time(job: MachineJob) -> int:

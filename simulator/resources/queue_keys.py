@@ -9,6 +9,7 @@ from typing import Any
 
 from holdfast.policies.order import Order
 from holdfast.simulator.machine.fairshare import UsageLedger
+from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.table.job import RIGID, JobType
 
@@ -104,9 +105,15 @@ class MachineQueue:
         """The same order before any job has started."""
         return MachineQueue(self._order, self._given, self._tiers, self._view.nodes)
 
-    def submit(self, job: int, submit: int, eligible: int) -> None:
-        """Note when a job was submitted and entered the queue [ticks since the first submit]."""
-        self._jobs[job] = replace(self._jobs[job], submit=submit, eligible=eligible)
+    def inherit(self, past: PastUsage, now: int, origin: int) -> None:
+        """Begin with the usage of earlier runs, in node equivalents [``now`` in ticks, from ``origin`` on]."""
+        if self._ledger is not None:
+            self._ledger.inherit(past, now, origin)
+
+    def submit(self, job: int, submit: int, eligible: int, walltime: int | None = None) -> None:
+        """Note when a job was submitted and entered the queue [ticks since the first submit], and a new walltime."""
+        walltime = self._jobs[job].walltime if walltime is None else walltime
+        self._jobs[job] = replace(self._jobs[job], submit=submit, eligible=eligible, walltime=walltime)
 
     def start(self, job: int, now: int, end: int) -> None:
         """Count the usage of a job until its end [ticks since the first submit]; starts come in order of time."""

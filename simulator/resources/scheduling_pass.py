@@ -37,7 +37,7 @@ from holdfast.simulator.resources.loop_state import (
 )
 from holdfast.simulator.resources.node_choice import place
 from holdfast.simulator.resources.run_lists import insert_run
-from holdfast.simulator.resources.wait_causes import LIMIT, NODES, RESERVATION, end_wait, note_promise, note_wait
+from holdfast.simulator.resources.wait_causes import LIMIT, NODES, RESERVATION, note_promise, note_start, note_wait
 
 __all__ = ["schedule"]
 
@@ -230,7 +230,7 @@ def schedule(
         if started < 0:
             note_wait(job, cause, culprit, now, causes)
         else:
-            end_wait(job, now, causes)
+            note_start(job, blocked[needs.partition[option_need[started]]], now, causes)
             version += 1
             starts[job] = now
             option_of[job] = started

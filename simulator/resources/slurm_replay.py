@@ -21,6 +21,7 @@ from holdfast.simulator.resources.slurm_limits import RunningAmounts
 from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
 from holdfast.simulator.resources.slurm_plan import Request, SlurmPass
 from holdfast.simulator.resources.wait_causes import (
+    BACKFILLED,
     CAUSES,
     LIMIT,
     NODES,
@@ -192,20 +193,20 @@ class _Replay:
             self.ends[job] = until
             heappush(self.events, (until, _END, job))
             started.append(job)
+        passed = set[int]()
         for request in requests:
             job = request.job
             if job not in self.waiting:
+                if self.starts[job][1] == request.option:
+                    self.causes[job * CAUSES + BACKFILLED] = int(request.need.partition in passed)
                 continue
             taken = plan.reserved.get((job, request.option))
             if taken is not None:
                 note_promise(job, taken.start, now, self.causes)
-            cause = (
-                LIMIT
-                if self.limits.would_stop(request.option, request.need)
-                else RESERVATION
-                if self._has_room(request.need)
-                else NODES
-            )
+            limited = self.limits.would_stop(request.option, request.need)
+            if not limited:
+                passed.add(request.need.partition)
+            cause = LIMIT if limited else RESERVATION if self._has_room(request.need) else NODES
             note_wait(job, cause, -1, now, self.causes)
         return started
 
@@ -246,6 +247,7 @@ class _Replay:
                 None if limit is None else columns.limits[limit],
                 job_wait(columns, range(count), self.causes[job * CAUSES : (job + 1) * CAUSES]),
                 place,
+                backfilled=bool(self.causes[job * CAUSES + BACKFILLED]),
             )
         return LoopOutcome(
             found,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BACKFILLED",
     "CAUSES",
     "LIMIT",
     "LIMITED_UNTIL",
@@ -20,6 +21,7 @@ __all__ = [
     "WAITED",
     "end_wait",
     "note_promise",
+    "note_start",
     "note_wait",
 ]
 
@@ -27,8 +29,8 @@ __all__ = [
 LIMIT, NODES, RESERVATION = range(3)
 #: Places: the present cause (-1: none), and since when; from ``WAITED`` on the ticks that each cause lasted; until when
 #: a limit stopped the job; the last job that it would have delayed (-1: none); the first time that was promised (-1:
-#: none), and when it was.
-SINCE, WAITED, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, CAUSES = 1, 2, 5, 6, 7, 8, 9
+#: none), and when it was; 1 if the last start passed a job of the partition, else 0.
+SINCE, WAITED, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, BACKFILLED, CAUSES = 1, 2, 5, 6, 7, 8, 9, 10
 
 
 def note_wait(job: Any, cause: Any, other: Any, now: Any, causes: Any) -> None:
@@ -56,7 +58,14 @@ def end_wait(job: Any, now: Any, causes: Any) -> None:
             causes[job * CAUSES + LIMITED_UNTIL] = now
 
 
+def note_start(job: Any, passed: Any, now: Any, causes: Any) -> None:
+    """The job starts now; ``passed`` counts jobs before it in the queue that wait for nodes of its partition."""
+    end_wait(job, now, causes)
+    causes[job * CAUSES + BACKFILLED] = min(1, passed)
+
+
 #: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
 note_wait.stands_alone = True  # type: ignore[attr-defined]
 note_promise.stands_alone = True  # type: ignore[attr-defined]
 end_wait.stands_alone = True  # type: ignore[attr-defined]
+note_start.stands_alone = True  # type: ignore[attr-defined]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from typing import TYPE_CHECKING
 
 from holdfast.policies.mechanism import Mechanism
 from holdfast.policies.order import ORDERS
 from holdfast.simulator.machine.event_log import Sample
+from holdfast.simulator.machine.prior_state import PastUsage
+from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
 from holdfast.simulator.services.starting_state import StartingState
 from holdfast.simulator.shared_nodes.arrivals import ArrivalService
 from holdfast.simulator.shared_nodes.clock import ARRIVAL, CANCELLATION, COMPLETION, NOTICE, PLAN, REQUEUE, InstantClock
 from holdfast.simulator.shared_nodes.demand import Amounts
+from holdfast.simulator.shared_nodes.job_reservations import JobReservations
 from holdfast.simulator.shared_nodes.limits import LimitBook
 from holdfast.simulator.shared_nodes.lives import LifeService
 from holdfast.simulator.shared_nodes.notices import NoticeService
@@ -25,6 +29,9 @@ from holdfast.simulator.shared_nodes.shared_job import SharedJob
 from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.simulator.shared_nodes.tenants import TenantService
 from holdfast.workloads.ground.units import to_ticks
+
+if TYPE_CHECKING:
+    from holdfast.policies.planning.plan_book import PlanBook
 
 __all__ = ["SharedEngine"]
 
@@ -48,6 +55,10 @@ class SharedEngine:
         The jobs that run when the simulation begins; None: it begins with an empty machine.
     progress
         Called with the number of ended jobs.
+    plan_book
+        Plans of the stochastic jobs; None: there are no such jobs.
+    past, origin
+        Usage before the begin, and the ticks of its clock at which the simulated clock stands at 0; None: not known.
 
     Attributes
     ----------
@@ -68,6 +79,9 @@ class SharedEngine:
         depth: int,
         state: StartingState | None,
         progress: Callable[[int], None] | None = None,
+        plan_book: PlanBook | None = None,
+        past: PastUsage | None = None,
+        origin: int = 0,
     ) -> None:
         self._machine, self._jobs, self._progress = machine, jobs, progress
         self._mechanism = mechanism
@@ -77,6 +91,8 @@ class SharedEngine:
         machine.now = 0 if state is None else state.begin
         self._timeout = to_ticks(options.timeout)
         self._queue = self._machine_queue(options.order)
+        if past is not None:
+            self._queue.inherit(past, machine.now, origin)
         loans: dict[int, list[PartLoan]] = {}
         self._book = book = ReservationBook(machine)
         limits = LimitBook(machine)
@@ -93,6 +109,12 @@ class SharedEngine:
         self.instants: list[int] = []
         self.stranded: list[Amounts] = []
         self._ended = 0
+        self._reservations = JobReservations(plan_book, machine, self._queue)
+
+    @property
+    def planning_seconds(self) -> float:
+        """Wall-clock time of the planning of stochastic jobs."""
+        return self._reservations.planning_seconds
 
     def run(self) -> None:
         """Simulate until all jobs have ended."""
@@ -214,6 +236,8 @@ class SharedEngine:
         if self._mechanism is not None and job.on_demand:
             self._arrivals.arrive(job)
         else:
+            if isinstance(job.state, StochasticJob):
+                self._reservations.plan(job, job.state)
             self._machine.enqueue(job)
         return True
 
@@ -251,14 +275,19 @@ class SharedEngine:
         machine = self._machine
         if not run.running or run.end != end:
             return False
-        run.complete(machine.usage)
-        run.job.end = machine.now
+        done, job = run.complete(machine.usage), machine.jobs[run.job_id]
+        if done:
+            run.job.end = machine.now
         machine.leave(run)
-        job = machine.jobs[run.job_id]
         if job.on_demand:
             self._returns.give_back(run.job_id, dict(run.taken))
         else:
             self._book.release(run.taken)
+        if not done:
+            self._clock.call(machine.now, ARRIVAL, job.state.rank, lambda: self._reservations.ask_again(job))
+            return True
+        if isinstance(job.state, StochasticJob):
+            self._reservations.complete(job.state)
         self._lives.follow(job)
         self._count_end()
         return True

@@ -130,21 +130,22 @@ class SharedRun:
         self.opened = begin
         self._in_setup = self._in_work = 0
 
-    def complete(self, usage: Usage) -> None:
-        """Book a completed run."""
+    def complete(self, usage: Usage) -> bool:
+        """Book a run at its end; returns whether its job has completed."""
         if self.opened > self.start:
             self.abandon(self.end, usage)
-            return
+            return True
         job, units = self.job, self.units
         self.settle(self.end)
         if self.malleable:
             usage.setup += self._in_setup
             usage.malleable_setup += self._in_setup
             usage.compute += self._in_work
-            return
+            return True
         usage.setup += job.setup * units
         usage.compute += job.compute * units
         usage.checkpoint += job.dumps * job.cost * units
+        return True
 
     def stop(self, now: int, usage: Usage) -> None:
         """Book a preempted run, and leave the rest of the work to the next one."""

@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.options import Options
 from holdfast.simulator.shared_nodes.demand import Amounts
 from holdfast.simulator.shared_nodes.occupants import Hold, PartGathering, PartReservation, SharedRun
 from holdfast.simulator.shared_nodes.placing import Placer
+from holdfast.simulator.shared_nodes.reserved_runs import ReservedPartRun
 from holdfast.simulator.shared_nodes.shared_job import SharedJob
 from holdfast.simulator.shared_nodes.stretches import Clock, Stretch
 from holdfast.workloads.ground.errors import InvariantError
@@ -187,7 +189,8 @@ class SharedMachine:
         state.waiting = False
         state.runs += 1
         job.waits.pass_to(self.now)
-        run = SharedRun(state, need, taken, size, self.units(taken), self.now if since is None else since)
+        given = need, taken, size, self.units(taken), self.now if since is None else since
+        run = ReservedPartRun(state, *given) if isinstance(state, StochasticJob) else SharedRun(state, *given)
         if since is not None:
             run.enter(self.now)
         self.runs[job.job_id] = run

@@ -1308,7 +1308,7 @@ class Model:
             return
         first, last = min(submits), max(outcome.end or 0 for outcome in self.result.values())
         # A limit may keep a preempted job from running again.
-        last = max(last, *(end for outcome in self.result.values() for _, end, _ in outcome.segments))
+        last = max((last, *(end for outcome in self.result.values() for _, end, _ in outcome.segments)))
         if self.begin_at is not None:
             first = self.begin_at
         total = len(self.site.nodes) if self.whole else sum(node["cores"] for node in self.site.nodes)

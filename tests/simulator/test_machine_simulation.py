@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -227,6 +228,26 @@ def test_all_types_are_rigid_and_a_job_may_run_before() -> None:
     # Time counts from the later start on: 10 and 17 core-seconds.
     assert result.accounting.compute == 27 * SECOND
     assert result.on_machine.used["cores"] == 27 * SECOND
+
+
+@pytest.mark.parametrize("mechanism", ["baseline", "N-PAA"])
+@pytest.mark.parametrize("order", ["fcfs", "fairshare half_life=50"])
+def test_a_job_without_account_has_its_project_as_account(order: str, mechanism: str) -> None:
+    limited = make_machine(nodes=[{"names": "n[1-2]", "cores": 4}], limits=[{"account": "a", "together": {"cores": 5}}])
+    random, starts = Random(1), []
+    jobs = [
+        replace(rigid(number, random.randint(0, 60), 1, random.randint(1, 40), 40), project=random.choice("ab"))
+        for number in range(40)
+    ]
+    cores = [random.randint(1, 3) for _ in jobs]
+    # An account that is requested counts more than the project.
+    asked = ["b" if number % 7 == 0 else "" for number in range(40)]
+    for accounts in (asked, [account or job.project for account, job in zip(asked, jobs, strict=True)], asked):
+        requests = [ResourceRequest(cores=c, account=account) for c, account in zip(cores, accounts, strict=True)]
+        result = hf.simulate(jobs, machine=limited, requests=requests, mechanism=mechanism, order=order)
+        starts.append([record.start for record in result.records])
+        jobs = [replace(job, project="") for job in jobs] if accounts is not asked else jobs
+    assert starts[0] == starts[1] != starts[2]
 
 
 @pytest.mark.parametrize("mechanism", ["baseline", "N-PAA"])

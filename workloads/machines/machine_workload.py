@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from holdfast.workloads.machines.fitted_requests import Need, NodeTable
@@ -34,6 +35,17 @@ class MachineWorkload:
     def table(self) -> NodeTable:
         """Table of the nodes, with a component for each kind of GPUs that the requests name."""
         return NodeTable.for_requests(self.machine, self.requests)
+
+    def with_accounts(self, projects: Sequence[str]) -> MachineWorkload:
+        """The same, where a job without an account has its project as account, for limits and past usage."""
+        pairs = list(zip(self.requests, projects, strict=True))
+        if not any(project and not request.account for request, project in pairs):
+            return self
+        requests = (
+            replace(request, account=project) if project and not request.account else request
+            for request, project in pairs
+        )
+        return replace(self, requests=tuple(requests))
 
 
 def machine_unit(machine: Machine) -> str:

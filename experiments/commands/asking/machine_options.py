@@ -6,7 +6,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from holdfast.experiments.commands.asking.arguments import READING, LogReading, told_options, told_reading
-from holdfast.experiments.commands.asking.simulation_options import Simulation, SimulationOptions, preparation_entry
+from holdfast.experiments.commands.asking.simulation_options import (
+    Simulation,
+    SimulationOptions,
+    planner_and_plans,
+    preparation_entry,
+)
 from holdfast.policies.mechanism import BASELINE
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.parameters import Parameter
@@ -14,8 +19,8 @@ from holdfast.workloads.ground.parameters import Parameter
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from holdfast.simulator.machine.prior_state import PriorState
     from holdfast.workloads.logs.trace import Trace
-    from holdfast.workloads.machines.machine import Machine
     from holdfast.workloads.machines.machine_workload import MachineWorkload
     from holdfast.workloads.requests.log_requests import LogRequests
 
@@ -103,9 +108,17 @@ def fit_log(path: str, machine: str, reading: LogReading, *, cancelled: bool = F
     return fit_log_to_machine(read_machine_log(path, reading, cancelled=cancelled), read_machine(machine))
 
 
-def machine_remarks(machine: Machine, reading: LogReading) -> tuple[str, ...]:
-    """Sentences about what a replay on this machine does not know."""
-    found = []
+def machine_remarks(workload: MachineWorkload, users: Sequence[str], reading: LogReading) -> tuple[str, ...]:
+    """Sentences about what a replay on this machine does not know; ``users`` are those of the jobs."""
+    machine, found = workload.machine, []
+    names = {
+        "QOS": ("qos", {request.qos for request in workload.requests}),
+        "account": ("account", {request.account for request in workload.requests}),
+        "user": ("user", set(users)),
+    }
+    for title, (scope, named) in names.items():
+        if not any(named) and any(limit.scope == scope for limit in machine.limits):
+            found.append(f"no job names its {title}, so the machine's limits by {title} have no effect")
     if machine.estimated:
         found.append(
             f"the machine is an estimate ({machine.origin or 'from a log'}): nodes that its jobs never used are missing"
@@ -135,6 +148,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     InputError
         If any of it is not usable, or not modelled on such a machine.
     """
+    from holdfast.experiments.forecast.prior_usage import machine_prior_state
     from holdfast.experiments.recordings.run_file import UNIT
     from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
     from holdfast.simulator.machine_rules import check_machine_replay
@@ -151,9 +165,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
 
     check_reading(asked.nodes, asked.reading)
     options = asked.operation
-    drawn = list(mechanisms) != [BASELINE]
-    if asked.assignment.stochastic_share:
-        raise ParameterError("--stochastic-share", "0 with --machine", asked.assignment.stochastic_share)
+    drawn = list(mechanisms) != [BASELINE] or asked.assignment.stochastic_share > 0
     described = read_machine(str(machine.machine))
     if not drawn and asked.life.starting_state is None:
         check_machine_replay(options)
@@ -176,6 +188,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     header: Mapping[str, str] = {}
     workload: MachineWorkload
     jobs: Jobs
+    prior: PriorState | None = None
     named = asked.reading.format
     if named == "job-table" or (named is None and asked.reading.columns is None and is_job_table(asked.input)):
         asked.life.refuse_table(asked.input)
@@ -191,6 +204,8 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
             requests = dict(zip(trace.jobs.column("job_id").tolist(), workload.requests, strict=True))
             trace = asked.life.cut(trace)
             kept = tuple(requests[number] for number in trace.jobs.column("job_id").tolist())
+            if asked.life.starting_state is not None:
+                prior = machine_prior_state(trace, workload, requests)
             workload = replace(workload, requests=kept)
         given = assign(trace, asked.assignment, seed=asked.seed) if drawn else as_rigid(trace)
         jobs, remarks = asked.life.of_jobs(trace, given)
@@ -204,12 +219,13 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         how = {"lenient": reading.lenient, "where": list(reading.where) or None, "columns": reading.columns}
         entry = told_options({**how, "format": trace.format, "procs_per_node": None})
         configuration["input"] |= {**entry, "left_out": dict(trace.excluded)}
+    planner, plans = planner_and_plans(asked, jobs, configuration, "run")
     return Simulation(
         jobs,
         size,
         options,
-        None,
-        {},
+        planner,
+        plans,
         configuration=configuration,
         about=about,
         epoch=trace_epoch(header, float(jobs.column("submit").min())),
@@ -217,7 +233,8 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         prepared=True,
         types=types,
         lopsided=lopsided,
-        caveats=machine_remarks(described, asked.reading),
+        caveats=machine_remarks(workload, jobs.texts("user"), asked.reading),
         unit=unit,
+        prior=prior,
         on_machine=workload,
     )

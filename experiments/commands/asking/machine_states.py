@@ -51,7 +51,7 @@ class RequestOptions:
     """
 
     partition: Annotated[
-        str, Parameter("partition, or several as a,b", default="that of the machine", group=_REQUEST, metavar="NAME")
+        str, Parameter("partition, or several as a,b", default="the usual one", group=_REQUEST, metavar="NAME")
     ] = ""
     cores: Annotated[
         int | None, wholes(1, LARGEST_SIZE), Parameter("cores on each node", default="1", group=_REQUEST)
@@ -135,7 +135,7 @@ def read_machine_present(question: Question) -> Present:
     state = state_at(trace, at, size, outages)
     notes = [
         *question.notes,
-        *machine_remarks(workload.machine, rules.reading),
+        *machine_remarks(workload, trace.jobs.texts("user"), rules.reading),
         *([state.describe_left_out()] if state.left_out else []),
         "running jobs are placed anew on the machine, and these forecasts have not been tested on the past",
     ]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from holdfast.workloads.table.job_table import JobTable
     from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["Simulation", "SimulationOptions", "preparation_entry", "prepare_simulation"]
+__all__ = ["Simulation", "SimulationOptions", "planner_and_plans", "preparation_entry", "prepare_simulation"]
 
 #: Group of the options of planning in the help.
 _PLANNING = "planning stochastic jobs"
@@ -254,7 +254,7 @@ def prepare_simulation(
     if unit != "nodes":
         configuration[UNIT] = unit
     configuration |= told_reading(asked.paper)
-    planner, plans = _planning(asked, jobs, configuration, command)
+    planner, plans = planner_and_plans(asked, jobs, configuration, command)
     first = float(np.nanmin(jobs.column("submit"), initial=np.inf))
     first = first if first < np.inf else 0.0
     local = isinstance(workload, Trace) and records_local_time(workload.format, workload.header)
@@ -284,7 +284,7 @@ def preparation_entry(seed: int, assignment: Assignment) -> dict[str, Any]:
     return entry if assignment.types else {name: value for name, value in entry.items() if name != "types"}
 
 
-def _planning(
+def planner_and_plans(
     asked: SimulationOptions, jobs: Jobs, configuration: dict[str, Any], command: str
 ) -> tuple[Planner | None, dict[str, ReservationPlan]]:
     """Make the planner of stochastic jobs and read the plan files that the table names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -212,7 +213,6 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
             ["--failure-mtbf", "5y", "--mechanism", "CUA-PAA"],
             "--failure-mtbf must be left out with --machine and a mechanism",
         ),
-        (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),
         (["--until", "0"], "--until must be later than the start of the replay at 0 s, not 0 s"),
         (["--backfilling", "slurm"], "placement must be slurm with --backfilling slurm"),
         (["--stream"], "--machine must be left out with --stream"),
@@ -226,6 +226,38 @@ def test_what_a_machine_does_not_have_is_refused(
     printed = capsys.readouterr().err
     assert said in printed
     assert len(printed.splitlines()) == 1
+
+
+def test_limits_that_no_job_can_reach_are_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    machine = '[[nodes]]\nnames = "n[1-4]"\ncores = 4\n[[partitions]]\nname = "p"\nnodes = "ALL"\n'
+    limits = "".join(f'[[limits]]\n{scope} = "a"\ntogether = {{nodes = 1}}\n' for scope in ("account", "user"))
+    Path("machine.toml").write_text(machine + limits)
+    rows = "job_id,type,submit,nodes,runtime,walltime,project\n1,rigid,0,1,100,200,{0}\n2,rigid,1,1,100,200,{0}\n"
+    starts = {}
+    for name in ("", "a"):
+        Path("table.csv").write_text(rows.format(name))
+        assert cli.main(["run", "table.csv", "--machine", "machine.toml", "-o", f"out{name}"]) == 0
+        said = capsys.readouterr().err
+        assert ("no job names its account, so the machine's limits by account have no effect" in said) == (not name)
+        assert "no job names its user, so the machine's limits by user have no effect" in said
+        with Path(f"out{name}", "jobs-baseline.csv").open() as file:
+            starts[name] = [float(row["start"]) for row in csv.DictReader(file)]
+    assert starts == {"": [0, 1], "a": [0, 100]}
+
+
+def test_stochastic_jobs_have_reservations_on_a_machine(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--stochastic-share", "1", "--mechanism", "baseline,N-PAA", "-o", "out"]
+    assert cli.main(["run", "log.txt", "--machine", "machine.toml", *words]) == 0
+    assert "stochastic jobs" in capsys.readouterr().out
+    for name in ("baseline", "N-PAA"):
+        with Path("out", f"reservations-{name}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        assert rows
+        assert {row["ending"] for row in rows} <= {"completed", "saved", "expired", "preempted"}
+    assert cli.main(["verify", "out"]) == 0
 
 
 def test_a_placement_needs_a_machine(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,3 +77,12 @@ def test_without_a_simulation_there_are_no_simulated_waits() -> None:
     (row,) = partition_waits(trace, workload, None)
     assert (row["recorded"], row["simulated"]) == (60.0, None)
     assert difference_causes(trace, workload, None, [row]) == []
+
+
+def test_use_is_not_known_where_no_start_is_recorded() -> None:
+    trace, workload, result = compared(
+        job(1, 0, 0, ResourceRequest(cores=4, partitions=("a",)))._replace(start=None),
+        job(2, 0, 0, ResourceRequest(cores=1, gpus={"gpu": 1}, partitions=("g",))),
+    )
+    rows = partition_waits(trace, workload, result)
+    assert [(row["partition"], row["cores"], row["most_cores"]) for row in rows] == [("a", None, 8), ("g", 4, 4)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.simulator.resources import resource_loop
 from holdfast.simulator.resources.machine_jobs import MachineJob
 from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
@@ -114,6 +116,43 @@ def test_causes_make_up_each_wait(seed: int) -> None:
             assert queued < wait.limited_until <= place.start
         if wait.reservation:
             assert wait.other in {job.job_id for job in jobs}
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(("none", "easy", "conservative", "slurm")))
+def test_a_backfilled_job_passes_one_that_waits_for_its_partition(seed: int, backfilling: str) -> None:
+    random = Random(seed)
+    machine = replace(random_machine(random), limits=())
+    jobs = random_jobs(random, machine, random.randint(5, 30))
+    rule = SlurmBackfill() if backfilling == "slurm" else backfilling
+    placement = "slurm" if backfilling == "slurm" else "pack"
+    try:
+        found = replay_on_machine(machine, jobs, backfilling=rule, placement=placement)
+    except InputError:
+        return
+    tiers = {partition.name: partition.priority for partition in machine.partitions}
+    names = [partition.name for partition in machine.partitions]
+    open_to = [
+        {names[need.partition] for need in found.table.needs(job.request, job.walltime)} if place is not None else set()
+        for job, place in zip(jobs, found.starts, strict=True)
+    ]
+    rank = [
+        (-max((tiers[name] for name in some), default=0), job.submit) for job, some in zip(jobs, open_to, strict=True)
+    ]
+    for row, place in enumerate(found.starts):
+        if place is None:
+            continue
+        passed = [
+            other
+            for other, later in enumerate(found.starts)
+            if later is not None
+            and found.queued[other] <= place.start < later.start
+            and place.partition in open_to[other]
+            and (rank[other], other) < (rank[row], row)
+        ]
+        assert place.backfilled == bool(passed)
+        if backfilling == "none":
+            assert not passed
 
 
 @settings(deadline=None)
@@ -245,7 +284,8 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
         "placement": random.choice(("pack", "spread", "slurm")),
     }
     assert replay_on_machine(machine, jobs, **options).starts == found.starts
-    assert ran == [resource_loop.replay_resources]
+    # It is asked for once more with the estimated queue.
+    assert ran == [resource_loop.replay_resources] * 2
     aged = replay_on_machine(machine, jobs, **options, order="wfp3").starts
     monkeypatch.undo()
     assert replay_on_machine(machine, jobs, **options, order="wfp3").starts == aged

@@ -10,7 +10,11 @@ import pytest
 
 import holdfast as hf
 from holdfast.experiments import cli
-from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.experiments.forecast.prior_usage import machine_prior_state
+from holdfast.workloads.logs.starting_state import starting_state
+from holdfast.workloads.machines.machine_file import make_machine, read_machine
+from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
+from holdfast.workloads.requests.log_requests import read_requests
 
 pytestmark = pytest.mark.system
 
@@ -71,11 +75,41 @@ def test_a_replay_on_a_machine_begins_with_the_jobs_that_run_then(
         # Each start of the log is at the submit: these jobs keep their recorded starts.
         assert all(row["start"] == row["submit"] for row in before if row["preemptions"] == "0")
         assert all(allocations[row["job_id"]]["nodes"] for row in before)
-    assert cli.main([*words, "--order", "fairshare"]) == 2
-    assert (
-        "an order without past usage on a machine (--machine) where jobs run at the beginning"
-        in capsys.readouterr().err
+
+
+def test_usage_before_a_starting_state_counts_node_equivalents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Until 1000 s, a had one core of 16 (1/16 of a node), and b two GPUs of 4 (half a node) and one core. At 1000 s job
+    # 3 has all nodes; jobs 4 of b and 5 of a wait, and a has used less.
+    (tmp_path / "machine.toml").write_text(
+        '[[nodes]]\nnames = "g[1-2]"\ncores = 16\ngpus = 4\n[[partitions]]\nname = "p"\nnodes = "ALL"\n'
     )
+    rows = [
+        "JobID|Submit|Start|End|State|Timelimit|User|Account|Partition|QOS|NNodes|ReqTRES",
+        "1|1970-01-01T00:00:00|1970-01-01T00:00:00|1970-01-01T00:10:00|COMPLETED|00:10:00|u|a|p||1|cpu=1,node=1",
+        "2|1970-01-01T00:00:00|1970-01-01T00:00:00|1970-01-01T00:05:00|COMPLETED|00:10:00|v|b|p||1|cpu=1,node=1,gres/gpu=2",
+        "3|1970-01-01T00:15:00|1970-01-01T00:15:00|1970-01-01T00:30:00|COMPLETED|00:15:00|w|c|p||2|cpu=32,node=2",
+        "4|1970-01-01T00:16:00|1970-01-01T00:30:00|1970-01-01T00:40:00|COMPLETED|00:10:00|v|b|p||2|cpu=32,node=2",
+        "5|1970-01-01T00:16:30|1970-01-01T00:40:00|1970-01-01T00:50:00|COMPLETED|00:10:00|u|a|p||2|cpu=32,node=2",
+    ]
+    (tmp_path / "log.txt").write_text("\n".join(rows) + "\n")
+    words = ["run", str(tmp_path / "log.txt"), "--machine", str(tmp_path / "machine.toml"), "--starting-state", "1000"]
+    starts = {}
+    for order in ("fcfs", "fairshare half_life=3600000"):
+        assert cli.main([*words, "--order", order, "-o", str(tmp_path / order[:4])]) == 0, capsys.readouterr().err
+        table = (tmp_path / order[:4] / "jobs-baseline.csv").read_text().splitlines()
+        starts[order[:4]] = {row["job_id"]: float(row["start"]) for row in csv.DictReader(table)}
+    assert starts["fcfs"] == {"3": 900, "4": 1800, "5": 2400}
+    assert starts["fair"] == {"3": 900, "5": 1800, "4": 2400}
+    log = read_requests(tmp_path / "log.txt")
+    trace, workload = fit_log_to_machine(log, read_machine(str(tmp_path / "machine.toml")))
+    requests = dict(zip(trace.jobs.column("job_id").tolist(), workload.requests, strict=True))
+    prior = machine_prior_state(starting_state(trace, 1000), workload, requests)
+    assert prior is not None
+    assert prior.usage is not None
+    used = prior.usage.at(1000, half_life=1e12)
+    assert used == pytest.approx({"a": 600 / 16, "b": 300 / 2, "c": 100 * 2}, rel=1e-6)
 
 
 def test_a_sweep_compares_mechanisms(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.policies.mechanism import parse_mechanism
+from holdfast.simulator.machine.prior_state import PastUsage, PriorState
 from holdfast.simulator.options import Options
 from holdfast.simulator.results.recording import clock_origin
 from holdfast.simulator.results.result import Result
@@ -32,12 +33,15 @@ def outcomes(result: Result) -> list[tuple[object, ...]]:
     return [(row.start, row.end, row.preemptions, row.shrinks, row.lost) for row in result.records]
 
 
-def on_one_core_nodes(table: Table, mechanism: str, **chosen: Any) -> Result:
-    jobs = Jobs.of(table.jobs)
+def one_core_nodes(table: Table) -> MachineWorkload:
     machine = make_machine(
         nodes=[{"names": f"n[1-{table.nodes}]", "cores": 1}], partitions=[{"name": "p", "nodes": "ALL"}]
     )
-    workload = MachineWorkload(machine, tuple(ResourceRequest(nodes=job.nodes) for job in table.jobs), "pack")
+    return MachineWorkload(machine, tuple(ResourceRequest(nodes=job.nodes) for job in table.jobs), "pack")
+
+
+def on_one_core_nodes(table: Table, mechanism: str, **chosen: Any) -> Result:
+    jobs, workload = Jobs.of(table.jobs), one_core_nodes(table)
     return simulate_shared_nodes(jobs, workload, parse_mechanism(mechanism), Options(**chosen), clock_origin(jobs))
 
 
@@ -82,6 +86,27 @@ def test_orders_by_past_usage_equal_one_pool(mechanism: str) -> None:
         for order in ("fairshare half_life=600", "multifactor age=1 fairshare=1000 half_life=600"):
             result = on_one_core_nodes(table._replace(jobs=jobs), mechanism, order=order)
             assert outcomes(result) == outcomes(simulate(jobs, table.nodes, mechanism, order=order)), (seed, order)
+
+
+@pytest.mark.parametrize("mechanism", EVERY)
+def test_past_usage_before_running_jobs_equals_one_pool(mechanism: str) -> None:
+    for seed in range(12):
+        random, table = Random(seed), running_job_table(seed)
+        jobs = [replace(job, user=random.choice("uvw"), project=random.choice(("a", "b", ""))) for job in table.jobs]
+        begin = max((job.running_since for job in jobs if job.running_since is not None), default=None)
+        if begin is None:
+            continue
+        # A run of each account that ended before the replay, or that goes on.
+        starts = [begin - random.randint(1, 3000) for _ in "uvab"]
+        ends = [start + random.randint(1, 3000) for start in starts]
+        past = PastUsage.from_runs("uvab", [random.randint(1, 9) for _ in "uvab"], starts, ends).until(begin)
+        prior = PriorState(past, origin=begin - 5000)
+        for order in ("fairshare half_life=600", "multifactor age=1 fairshare=1000 half_life=600"):
+            machine = one_core_nodes(table._replace(jobs=jobs))
+            result = simulate(jobs, table.nodes, mechanism, events=False, order=order, prior=prior, on_machine=machine)
+            pool = simulate(jobs, table.nodes, mechanism, order=order, prior=prior)
+            assert outcomes(result) == outcomes(pool), (seed, order)
+            assert result.accounting == pool.accounting
 
 
 def test_a_lent_node_that_an_arrival_leaves_to_a_tenant_is_not_returned() -> None:
