@@ -173,7 +173,7 @@ def test_a_measurement_in_parts_is_the_same_as_in_one(
     monkeypatch.setattr(row_cache, "piece_text", piece_text)
     while True:
         # A new machine each time: nothing but the file is left of the former one.
-        directory, parts, left[0] = tmp_path / f"machine {parts}", parts + 1, 20
+        directory, parts, left[0] = tmp_path / f"machine {parts}", parts + 1, 60
         taken = ["--from", str(rows)] if rows.exists() else []
         if main([*call, "-o", str(directory), "--limit", "1h", "--pack", str(rows), *taken]) == 0:
             break
