@@ -63,7 +63,7 @@ class NodeClosures:
         """The ends of the known windows [ticks], and their nodes."""
         return [(item.end, item.nodes) for item in self._known]
 
-    def closed_over(self, job: SharedJob, begin: int, end: int) -> frozenset[int]:
+    def closed_nodes(self, job: SharedJob, begin: int, end: int) -> frozenset[int]:
         """Nodes that a known window closes to a job at some time from ``begin`` to ``end`` [ticks]."""
         found = _NONE
         for item in self._known:

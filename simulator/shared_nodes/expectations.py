@@ -85,7 +85,7 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, spans: l
             if missing[job.job_id] <= 0 or horizon <= time:
                 continue
             free = occupation.at(time, 0, found)
-            closed = machine.closures.closed_over(job, time, time)
+            closed = machine.closures.closed_nodes(job, time, time)
             for node in sorted(releases[time]):
                 known = (job.job_id, node) in collected or node in machine.held(job)
                 if missing[job.job_id] <= 0 or known or node in closed or not job.demand.suits(node):

@@ -66,7 +66,7 @@ class ReturnService:
         if not run.running or loan.parts is None:
             return []
         back: dict[int, tuple[int, ...]] = {}
-        closed = machine.closures.closed_over(machine.jobs[run.job_id], machine.now, run.expected_end)
+        closed = machine.closures.closed_nodes(machine.jobs[run.job_id], machine.now, run.expected_end)
         for node in lent:
             part = loan.parts.get(node) or _equal_part(run, node, machine.capacities[node].tolist())
             if node in closed or part is None:
@@ -86,7 +86,7 @@ class ReturnService:
             return []
         for need in job.demand.options:
             for size in range(state.nodes, state.min_nodes - 1, -1):
-                closed = machine.closures.closed_over(job, machine.now, machine.now + state.limit(size))
+                closed = machine.closures.closed_nodes(job, machine.now, machine.now + state.limit(size))
                 room = machine.closures.room(machine.free, closed)
                 taken = machine.placer.place(job.demand.resize(need, size), room, lent)
                 if taken is not None and self._limits.stops(job, need, taken) is None:

@@ -89,7 +89,7 @@ class SharedScheduler:
                     continue
                 tried.add(key)
                 sized = job.demand.resize(need, job.state.min_nodes)
-                closed = machine.closures.closed_over(job, now, now + job.state.limit(job.state.min_nodes))
+                closed = machine.closures.closed_nodes(job, now, now + job.state.limit(job.state.min_nodes))
                 room = machine.closures.room(machine.free, closed)
                 free = None if closed else sums.get(id(need.eligible))
                 if free is None:
@@ -191,7 +191,7 @@ class _Pass:
         """Sizes at which a job has room now, from the largest on, with the nodes that are closed to it."""
         machine, state = self._machine, job.state
         for size in range(state.nodes, state.min_nodes - 1, -1):
-            closed = machine.closures.closed_over(job, machine.now, machine.now + state.limit(size))
+            closed = machine.closures.closed_nodes(job, machine.now, machine.now + state.limit(size))
             key = (id(need), size, closed)
             if key in self._failed:
                 continue
@@ -233,7 +233,7 @@ class _Pass:
         spans = [*(self._collected or ()), *self._started, *more]
         assert self._occupation is not None
         free = self._occupation.least(time, end, slack, spans)
-        room = machine.closures.room(free, machine.closures.closed_over(job, time, end))
+        room = machine.closures.room(free, machine.closures.closed_nodes(job, time, end))
         return machine.placer.place(job.demand.resize(need, size), room)
 
     def _plan_head(self, job: SharedJob, needs: Sequence[Need]) -> bool:

@@ -72,7 +72,7 @@ class TenantService:
     def _hosts(self, job: SharedJob, need: Need, end: int) -> dict[int, Hold]:
         """Idle holds by node, those of the latest notice first, that admit a job with this end of its walltime."""
         machine = self._machine
-        suitable = set(need.eligible) - machine.closures.closed_over(job, machine.now, end)
+        suitable = set(need.eligible) - machine.closures.closed_nodes(job, machine.now, end)
         found: dict[int, Hold] = {}
         for item in sorted(machine.reservations.values(), key=lambda item: (-item.notice, item.job.job_id)):
             if self._admission == "fits" and end > item.job.estimated_arrival + TOLERANCE:

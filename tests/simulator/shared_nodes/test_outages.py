@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from holdfast.policies.mechanism import parse_mechanism
@@ -20,9 +22,10 @@ from holdfast.workloads.table.jobs import Jobs
 from tests.reference.hybrid import MECHANISMS
 from tests.simulator.shared_nodes.test_one_core_nodes import EVERY, one_core_nodes, outcomes
 from tests.simulator.shared_nodes.test_timelines import malleable, runs, shared, simulate, times
+from tests.strategies.mixes import random_mix
 from tests.strategies.outages import named_outages, whole_machine_outages
-from tests.strategies.shared import SharedCase, random_shared_case, with_limits, with_shared_lives
-from tests.strategies.tables import busy_job_table, random_job_table
+from tests.strategies.shared import SharedCase, random_shared_case, running_job_table, with_limits, with_shared_lives
+from tests.strategies.tables import Table, busy_job_table, random_job_table
 from tests.support.jobs import on_demand, rigid
 
 MAINTENANCE, FAILURE, RESERVATION = OutageKind.MAINTENANCE, OutageKind.FAILURE, OutageKind.RESERVATION
@@ -126,6 +129,19 @@ def test_outages_of_all_one_core_nodes_equal_one_pool(mechanism: str) -> None:
         pool = simulate_pool(table.jobs, table.nodes, mechanism, outages=outages)
         assert outcomes(result) == outcomes(pool), seed
         assert result.accounting == pool.accounting, seed
+
+
+@pytest.mark.parametrize("mechanism", EVERY)
+def test_jobs_that_run_at_the_beginning_and_stochastic_jobs_meet_outages_as_on_one_pool(mechanism: str) -> None:
+    for seed in range(6):
+        table, mix = running_job_table(seed), random_mix(seed)
+        for jobs, nodes, plans in ((table.jobs, table.nodes, None), (mix.jobs, mix.nodes, mix.plans)):
+            chosen: dict[str, Any] = {"plans": plans, "outages": whole_machine_outages(seed, jobs, nodes)}
+            machine = one_core_nodes(Table(jobs, nodes))
+            result = simulate_pool(jobs, nodes, mechanism, on_machine=machine, **chosen)
+            pool = simulate_pool(jobs, nodes, mechanism, **chosen)
+            assert outcomes(result) == outcomes(pool), seed
+            assert result.accounting == pool.accounting, seed
 
 
 def random_case(seed: int) -> SharedCase:
