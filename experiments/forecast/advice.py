@@ -273,8 +273,10 @@ def advise(
             (prices or history.waits).apply(costs, size),
         )
         found = candidate_walltimes(distributions[size], past[size], saving=saving, own=own, walltimes=given)
-        allowed = found if machine is None or waits is not None else machine.allowed(node_requests[size], found, user)
-        tried[size] = {time: found[time] for time in allowed if waits is None or time <= waits.walltime}
+        legal = (
+            found if machine is None or waits is not None else machine.legal_walltimes(node_requests[size], found, user)
+        )
+        tried[size] = {time: found[time] for time in legal if waits is None or time <= waits.walltime}
     longest = max(time for names in tried.values() for time in names)
     if waits is not None:
         asked, job_id = state, waits.job_id

@@ -98,7 +98,7 @@ class MachineRequests:
             raise InputError(str(error).replace("job 0 does", "the job that is submitted now does", 1)) from None
         return sized.nodes
 
-    def allowed(self, request: ResourceRequest, walltimes: Iterable[float], user: str = "") -> list[float]:
+    def legal_walltimes(self, request: ResourceRequest, walltimes: Iterable[float], user: str = "") -> list[float]:
         """Walltimes [s] for which a partition takes a job that is submitted now.
 
         Raises

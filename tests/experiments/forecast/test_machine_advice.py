@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +11,14 @@ import pytest
 from holdfast.experiments import cli
 from holdfast.experiments.forecast.advice import advise
 from holdfast.experiments.forecast.completed_runs import PastRun
-from holdfast.experiments.forecast.history import History
+from holdfast.experiments.forecast.forecasts import forecast
+from holdfast.experiments.forecast.history import History, read_history
 from holdfast.experiments.forecast.machine_requests import MachineRequests
 from holdfast.experiments.forecast.machine_state import state_at
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.request import ResourceRequest
-from tests.experiments.forecast.test_machine_forecasts import WHOLE, on_machine, plain_starts, random_jobs
+from tests.experiments.forecast.test_machine_forecasts import WHOLE, on_machine, plain_starts, random_jobs, write_site
 
 #: Every past run lasted for its walltime.
 FULL = [PastRun(1, 3600.0, 1.0)] * 20
@@ -67,6 +69,26 @@ def test_each_request_starts_as_in_a_plain_replay(partition: str) -> None:
     ]
     # Some requests are backfilled, and others are not.
     assert 0 < sum(counts) < 12 * len(counts)
+
+
+@pytest.mark.parametrize("order", ["fcfs", "sjf"])
+def test_a_request_starts_when_a_forecast_says_so(order: str) -> None:
+    trace, workload = on_machine(WHOLE, random_jobs(8, 80))
+    at = trace.jobs[-1].submit
+    state, machine = state_at(trace, at, 9), MachineRequests.known_at(trace, workload, at)
+    history = read_history(trace, at, least=1)
+    asked = {size: ResourceRequest(nodes=size, gpus={"gpu": 2}, partitions=("gpu",)) for size in (1, 2)}
+    how = {"draws": 4, "seed": 5, "order": order}
+    found = advise(
+        state, history, nodes=1, walltime=4000.0, walltimes=[20.0, 2000.0], sizes={2: 0.5}, machine=machine,
+        requests=asked, runtimes=[20.0, 900.0, 3000.0], **how,
+    )  # fmt: skip
+    assert {(request.nodes, request.walltime) for request in found.requests} >= {(1, 20.0), (1, 4000.0), (2, 1000.0)}
+    for request, waits in zip(found.requests, found.waits.T, strict=True):
+        extended, beside, number = machine.with_job(state, asked[request.nodes], request.walltime)
+        alone = forecast(beside, history, jobs=[number], machine=extended, **how)
+        assert (at + waits).tolist() == alone.starts[:, 0].tolist()
+    assert len({tuple(waits) for waits in found.waits.T.tolist()}) > 1
 
 
 def test_a_waiting_job_keeps_its_request_and_place() -> None:
@@ -121,9 +143,7 @@ ASKED = ["advise", "log.txt", "--machine", "machine.toml", "--at", "14m", "--dra
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("slurm.conf").write_text(_CONF)
-    Path("log.txt").write_text(_LOG)
-    assert cli.main(["machine", "slurm.conf", "-o", "machine.toml"]) == 0
+    write_site(_CONF, _LOG)
     capsys.readouterr()
     return tmp_path
 
@@ -138,6 +158,7 @@ def test_the_command_advises_on_cores_and_gpus(
     printed = capsys.readouterr()
     assert "1 jobs run on 1 of 8 processors, 1 wait" in printed.out
     assert "Ask for 2 processors for" in printed.out
+    assert {row["nodes"] for row in json.loads(Path("cpu.json").read_text())["requests"]} == {2}
     assert "The request starts now (median)" in printed.out
     assert "running jobs are placed anew on the machine" in printed.err
     assert cli.main([*ASKED, *words, "--nodes", "1", "--gpus", "2"]) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.forecast.advice import advise
 from holdfast.experiments.forecast.forecasts import forecast
 from holdfast.experiments.forecast.history import read_history
 from holdfast.experiments.forecast.machine_requests import MachineRequests
@@ -174,12 +172,17 @@ _LOG = (
 )
 
 
+def write_site(conf: str, log: str) -> None:
+    """Write ``log.txt`` and ``machine.toml`` into the working directory."""
+    Path("slurm.conf").write_text(conf)
+    Path("log.txt").write_text(log)
+    assert cli.main(["machine", "slurm.conf", "-o", "machine.toml"]) == 0
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("slurm.conf").write_text(_CONF)
-    Path("log.txt").write_text(_LOG)
-    assert cli.main(["machine", "slurm.conf", "-o", "machine.toml"]) == 0
+    write_site(_CONF, _LOG)
     capsys.readouterr()
     return tmp_path
 
@@ -229,68 +232,3 @@ def test_requests_need_a_machine_file(place: Path, capsys: pytest.CaptureFixture
     words = ["advise", "log.txt", "--machine", "3", "--at", "60s", "--nodes", "1", "--walltime", "1h", "--cores", "2"]
     assert cli.main(words) == 2
     assert "--cores needs a machine file, as --machine site.toml" in capsys.readouterr().err
-
-
-# Advice.
-
-
-@pytest.mark.parametrize("order", ["fcfs", "sjf"])
-def test_a_request_starts_when_a_forecast_says_so(order: str) -> None:
-    trace, workload = on_machine(WHOLE, random_jobs(8, 80))
-    at = trace.jobs[-1].submit
-    state, machine = state_at(trace, at, 9), MachineRequests.known_at(trace, workload, at)
-    history = read_history(trace, at, least=1)
-    asked = {size: ResourceRequest(nodes=size, gpus={"gpu": 2}, partitions=("gpu",)) for size in (1, 2)}
-    how = {"draws": 4, "seed": 5, "order": order}
-    found = advise(
-        state, history, nodes=1, walltime=4000.0, walltimes=[20.0, 2000.0], sizes={2: 0.5}, machine=machine,
-        requests=asked, runtimes=[20.0, 900.0, 3000.0], **how,
-    )  # fmt: skip
-    assert {(request.nodes, request.walltime) for request in found.requests} >= {(1, 20.0), (1, 4000.0), (2, 1000.0)}
-    for request, waits in zip(found.requests, found.waits.T, strict=True):
-        extended, beside, number = machine.with_job(state, asked[request.nodes], request.walltime)
-        alone = forecast(beside, history, jobs=[number], machine=extended, **how)
-        assert (at + waits).tolist() == alone.starts[:, 0].tolist()
-    assert len({tuple(waits) for waits in found.waits.T.tolist()}) > 1
-
-
-def test_a_waiting_job_is_advised_on_its_own_request() -> None:
-    trace, workload = on_machine(WHOLE, random_jobs(3, 80))
-    at = trace.jobs[-1].submit
-    state, machine = state_at(trace, at, 9), MachineRequests.known_at(trace, workload, at)
-    history = read_history(trace, at, least=1)
-    for waiting in (state.waiting[0], state.waiting[-1]):
-        found = advise(state, history, job=waiting.job_id, machine=machine, draws=3)
-        own = found.request_for("own")
-        assert own is not None
-        assert (own.nodes, own.walltime) == (waiting.nodes, waiting.walltime)
-        alone = forecast(state, history, jobs=[waiting.job_id], machine=machine, draws=3)
-        mine = found.waits[:, found.requests.index(own)]
-        assert (at + mine).tolist() == alone.starts[:, 0].tolist()
-
-
-#: A run of half an hour on one node has ended; another occupies both nodes of the default partition until 04:00.
-_PAST = (
-    "JobID|Submit|Start|End|State|Timelimit|User|Account|Partition|QOS|NNodes|ReqTRES\n"
-    "1|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:30:00|COMPLETED|00:30:00|u|a|cpu||1|cpu=4,node=1\n"
-    "2|2026-01-01T01:00:00|2026-01-01T01:00:00|2026-01-01T04:00:00|COMPLETED|03:00:00|u|a|cpu||2|cpu=8,node=2\n"
-    "3|2026-01-01T05:00:00|2026-01-01T05:00:00|2026-01-01T05:30:00|COMPLETED|00:30:00|u|a|cpu||1|cpu=4,node=1\n"
-)
-
-
-def test_advice_counts_the_cores_of_the_request(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("log.txt").write_text(_PAST)
-    words = ["advise", "log.txt", "--machine", "machine.toml", "--at", "7200s", "--walltime", "1h", "--draws", "5"]
-    assert cli.main([*words, "--least", "1", "--nodes", "1,2:0.5", "--cores", "3", "--json", "advice.json"]) == 0
-    printed = capsys.readouterr()
-    assert "1 jobs run on 8 of 16 processors, 0 wait" in printed.out
-    document = json.loads(Path("advice.json").read_text())
-    assert {row["nodes"] for row in document["requests"]} == {3, 6}
-    assert {row["backfilled"] for row in document["requests"]} == {0.0}
-    # The GPU partition is free.
-    assert cli.main([*words, "--least", "1", "--nodes", "1", "--gpus", "1", "--partition", "gpu"]) == 0
-    assert "The request starts now (median)" in capsys.readouterr().out
-    assert cli.main([*words, "--nodes", "1", "--gpus", "3", "--partition", "gpu"]) == 2
-    assert "the job that is submitted now does not fit the machine: it asks for more gpus" in capsys.readouterr().err
-    assert cli.main([*words[:6], "--job", "2", "--cores", "3"]) == 2
-    assert "--job 2 asks for its own nodes and walltime; leave out --cores" in capsys.readouterr().err

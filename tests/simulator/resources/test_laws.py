@@ -284,8 +284,7 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
         "placement": random.choice(("pack", "spread", "slurm")),
     }
     assert replay_on_machine(machine, jobs, **options).starts == found.starts
-    # It is asked for once more with the estimated queue.
-    assert ran == [resource_loop.replay_resources] * 2
+    assert ran == [resource_loop.replay_resources]
     aged = replay_on_machine(machine, jobs, **options, order="wfp3").starts
     monkeypatch.undo()
     assert replay_on_machine(machine, jobs, **options, order="wfp3").starts == aged
