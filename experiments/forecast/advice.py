@@ -273,10 +273,11 @@ def advise(
             (prices or history.waits).apply(costs, size),
         )
         found = candidate_walltimes(distributions[size], past[size], saving=saving, own=own, walltimes=given)
-        legal = (
-            found if machine is None or waits is not None else machine.legal_walltimes(node_requests[size], found, user)
-        )
-        tried[size] = {time: found[time] for time in legal if waits is None or time <= waits.walltime}
+        if waits is not None:
+            legal = [time for time in found if time <= waits.walltime]
+        else:
+            legal = list(found) if machine is None else machine.legal_walltimes(node_requests[size], found, user)
+        tried[size] = {time: found[time] for time in legal}
     longest = max(time for names in tried.values() for time in names)
     if waits is not None:
         asked, job_id = state, waits.job_id
