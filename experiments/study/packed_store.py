@@ -159,6 +159,8 @@ def packed_fault(path: Path) -> InputError | None:
 def _read(path: Path) -> list[dict[str, Any]]:
     """Read the lines and check them against the digest in the last line, which is not returned."""
     try:
+        if not path.exists():
+            raise FileNotFoundError(path)
         # Bytes are read, because the reader of text files refuses binary files.
         if not is_plain_file(path.resolve()) or path.stat().st_size > _LARGEST:
             raise ValueError("no file, or too long")

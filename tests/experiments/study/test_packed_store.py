@@ -140,6 +140,11 @@ def test_what_was_changed_or_cut_off_is_refused(packed: Path, tmp_path: Path) ->
             take_over(path, tmp_path / "third", ["hybrid-readings"], 0)
 
 
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.xz: no such file"):
+        take_over(tmp_path / "none.xz", tmp_path / "store", ["hybrid-readings"], 0)
+
+
 def _sealed(lines: list[bytes]) -> bytes:
     from hashlib import sha256
 
