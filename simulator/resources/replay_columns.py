@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,11 +17,21 @@ from holdfast.workloads.machines.fitted_requests import Need, NodeTable
 from holdfast.workloads.machines.machine import Limit
 from holdfast.workloads.outages.outage import Outage, OutageKind
 
-__all__ = ["ReplayColumns", "node_equivalents"]
+__all__ = ["NodeColumns", "ReplayColumns", "node_equivalents"]
 
 #: Amounts of an account.
 _AMOUNTS = ("running", "nodes", "cores", "memory", "gpus")
 _LATEST = 1 << 61
+
+
+class NodeColumns(NamedTuple):
+    """The place on the machine, the vector, weight and name of each node, and whether its memory is counted."""
+
+    places: tuple[int, ...]
+    capacities: tuple[tuple[int, ...], ...]
+    weights: tuple[int, ...]
+    names: tuple[str, ...]
+    counts_memory: tuple[bool, ...]
 
 
 class ReplayColumns:
@@ -57,8 +68,12 @@ class ReplayColumns:
         When the first job begins to wait [ticks].
     queue
         The waiting jobs in their order.
+    nodes
+        The nodes, which the needs number.
     distinct, eligible, eligible_first
         Needs that differ; the nodes that each may have begin in ``eligible`` at ``eligible_first``.
+    wanted
+        The resources that each of these needs asks for in all.
     options, first
         For each partition of each job the number of its need and of the job; those of a job begin at ``first``.
     windows
@@ -116,7 +131,12 @@ class ReplayColumns:
             self.ranks[job] = place
         self.begin = min(begins)
         self.windows = node_windows(outages, table.machine, self.begin)
+        self.nodes = NodeColumns(
+            tuple(range(table.machine.size)), table.capacities, table.weights, table.machine.names, table.counts_memory
+        )
         self._number_needs()
+        self.wanted = [need.total for need in self.distinct]
+        self.number_eligible()
         self._number_accounts()
 
     def _queue(self, order: str) -> MachineQueue:
@@ -141,7 +161,7 @@ class ReplayColumns:
         return MachineQueue(ORDERS[order], requests, tiers, self.table.machine.size)
 
     def _number_needs(self) -> None:
-        """Equal needs of jobs with the same reservations are one, and nodes that several may have stand once."""
+        """Equal needs of jobs with the same reservations are one."""
         numbers: dict[tuple[int, tuple[int, ...]], int] = {}
         tickets = [item for item in self.windows if item.outage.kind is OutageKind.RESERVATION]
         self.admits: list[tuple[int, ...]] = []
@@ -157,6 +177,9 @@ class ReplayColumns:
                     self.distinct.append(need)
                     self.admits.append(admitted)
                 self.options.append((numbers[id(need), admitted], job))
+
+    def number_eligible(self) -> None:
+        """Write down the nodes of each need; those that several needs may have stand once."""
         places: dict[tuple[int, ...], int] = {}
         self.eligible: list[int] = []
         self.eligible_first: list[int] = []
