@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.policies.order import ORDERS
+from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.simulator.resources.machine_jobs import MachineJob, queue_time
 from holdfast.simulator.resources.outage_windows import node_windows
 from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
@@ -49,6 +50,8 @@ class ReplayColumns:
         Order of the queue within a tier.
     outages
         Outages of its nodes.
+    ended
+        Runs that ended before any job waits, in node equivalents.
 
     Attributes
     ----------
@@ -99,6 +102,7 @@ class ReplayColumns:
         needs: Sequence[tuple[Need, ...]],
         order: str,
         outages: Sequence[Outage] = (),
+        ended: PastUsage | None = None,
     ) -> None:
         self.table = table
         self.jobs = jobs
@@ -123,7 +127,7 @@ class ReplayColumns:
         self.begins = begins
         self.submits = submits
         self.origin = min(submits)
-        self.queue = self._queue(order)
+        self.queue = self._queue(order, ended)
         # The first sort is the order for good if no key changes; otherwise any will do, and each pass has its own.
         places = self.queue.sort(range(len(jobs)), 0) if self.queue.static else range(len(jobs))
         self.ranks = [0] * len(jobs)
@@ -139,7 +143,7 @@ class ReplayColumns:
         self.number_eligible()
         self._number_accounts()
 
-    def _queue(self, order: str) -> MachineQueue:
+    def _queue(self, order: str, ended: PastUsage | None) -> MachineQueue:
         """The waiting jobs as their order sees them; times count from the first submit."""
         tiers = [
             max(self.table.machine.partitions[need.partition].priority for need in options) for options in self.needs
@@ -158,7 +162,7 @@ class ReplayColumns:
                 self.jobs, self.submits, self.begins, self.needs, self.walltimes, strict=True
             )
         ]
-        return MachineQueue(ORDERS[order], requests, tiers, self.table.machine.size)
+        return MachineQueue(ORDERS[order], requests, tiers, self.table.machine.size, ended, self.origin)
 
     def _number_needs(self) -> None:
         """Equal needs of jobs with the same reservations are one."""
