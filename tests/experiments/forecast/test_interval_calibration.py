@@ -112,6 +112,21 @@ def test_back_tests_are_calibrated_by_those_before_them() -> None:
     assert before[known] != after[known]
 
 
+def test_of_jobs_that_never_started_only_their_waiting_counts() -> None:
+    tests = simulated_tests(120, 0.0, 6)
+    never = [number % 4 == 3 for number in range(len(tests))]
+
+    def corrected(wait: float) -> tuple[list[int], list[WaitQuantiles]]:
+        own = [replace(test, wait=wait, started=False) if no else test for test, no in zip(tests, never, strict=True)]
+        return correct_past(own)
+
+    places, quantiles = corrected(1e9)
+    assert not any(never[place] for place in places)
+    assert corrected(2e9) == (places, quantiles)
+    _, without = correct_past([test for test, no in zip(tests, never, strict=True) if not no])
+    assert without[-1].seconds[-1] < quantiles[-1].seconds[-1]
+
+
 def test_with_few_back_tests_none_is_corrected() -> None:
     assert correct_past([]) == ([], [])
     assert correct_past(simulated_tests(20, 0.0, 1)) == ([], [])
