@@ -44,7 +44,7 @@ def room_on(need: Need, free: Vector, capacity: Vector) -> Room | None:
     free, capacity
         Resources of the node.
     """
-    if need.exclusive and free[0] != capacity[0]:
+    if need.exclusive and (free[0] != capacity[0] or capacity[0] * need.memory_per_core > capacity[1]):
         return None
     cores = free[0]
     if need.memory_per_core:

@@ -51,7 +51,7 @@ def test_other_tables_are_no_such_replays(tmp_path: Path) -> None:
         ([ROW, ROW], "holds a job twice"),
         ([ROW.replace("5.5", "8")], ":2: submit, start and end must follow one another"),
         ([ROW.replace("5.5", "soon")], ":2: submit must be a number of at most"),
-        ([ROW.replace(",8,4,", ",8.5,4,")], ":2: id, tasks, memory and GPUs must be whole numbers"),
+        ([ROW.replace(",8,4,", ",8.5,4,")], ":2: tasks must be a whole number of at least 1, not 8.5"),
         ([ROW.replace("n[1-2]", "n[1-")], r":2: nodes must be names such as n\[1-4\], not n\[1-"),
     ],
 )
