@@ -109,13 +109,15 @@ class SlurmPass:
         self.starts: list[tuple[Request, PlannedRun]] = []
         self.reserved: dict[tuple[int, int], Taken] = {}
 
-    def starts_now(self, queue: Sequence[Request], *, again: bool = True) -> list[tuple[Request, PlannedRun]]:
+    def starts_now(
+        self, queue: Sequence[Request], *, again: bool = True, in_order: bool = True
+    ) -> list[tuple[Request, PlannedRun]]:
         """The jobs of a queue that start now, with their nodes.
 
         Slurm makes a new plan a second later, in which nodes of jobs that have just started are in use; ``again`` is
-        false where something else happens by then.
+        false where something else happens by then, ``in_order`` where the main scheduler does not come before.
         """
-        left = self.start_in_order(queue)
+        left = self.start_in_order(queue) if in_order else list(queue)
         while True:
             known = len(self.starts)
             self.backfill(left)

@@ -118,6 +118,9 @@ class SlurmSite(_Site):
             ]
             each = site.memory_per_core if request.memory is None else request.memory if request.memory_per_core else 0
             cores = min(free["cores"], free["memory"] // each) if each else free["cores"]
+            cores -= cores % request.cores
+            if request.gpus and counts is not None:
+                cores = min(cores, counts[0] * request.cores)
             if fit:
                 found[node] = max(fit), counts is None or max(fit) == counts[0], cores
         return found

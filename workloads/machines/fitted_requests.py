@@ -47,6 +47,8 @@ class Need:
     considered
         Indices of the nodes on which Slurm waits for ends of jobs, ascending: with the features, and with the cores and
         memory of one node; it does not look at GPUs, nor at memory for all cores of an exclusive job.
+    task_cores
+        Cores of a task; on a node without tasks, its cores.
     """
 
     partition: int
@@ -60,6 +62,7 @@ class Need:
     least_nodes: int
     memory_per_core: int = 0
     considered: tuple[int, ...] = ()
+    task_cores: int = 1
 
     @property
     def total(self) -> tuple[int, ...]:
@@ -210,7 +213,9 @@ class NodeTable:
         considered = tuple(
             node for node in featured if self.capacities[node][0] >= cores and self.capacities[node][1] >= memory
         )
-        return Need(place, eligible, nodes, vector, last, base, tasks, exclusive, least, each, considered)
+        return Need(
+            place, eligible, nodes, vector, last, base, tasks, exclusive, least, each, considered, request.cores
+        )  # fmt: skip
 
     def _shape(
         self, request: ResourceRequest, partition: Partition

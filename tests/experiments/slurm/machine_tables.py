@@ -68,7 +68,9 @@ def random_machine_log(machine: Machine, seed: int, count: int) -> list[dict[str
 def random_request(machine: Machine, random: np.random.Generator) -> ResourceRequest:
     """Draw what a job asks for, which the machine may not have room for."""
     names = [partition.name for partition in machine.partitions]
-    chosen = random.permutation(names)[: 2 if random.random() < 0.15 else 1]
+    # Slurm 22.05 gives whole nodes in all partitions of a job once it has tried one that gives whole nodes.
+    several = random.random() < 0.15 and not any(partition.exclusive for partition in machine.partitions)
+    chosen = random.permutation(names)[: 2 if several else 1]
     each = int(random.choice((1, 2, 4, 4, 8, 8)))
     nodes = int(random.choice((1, 1, 1, 2, 2, 3)))
     request = ResourceRequest(partitions=tuple(map(str, chosen)))
