@@ -46,26 +46,15 @@ class NodeSpace:
             place += 1
         return free
 
-    def try_interval(self, start: int, end: int, within: int = -1) -> tuple[int, int]:
+    def try_interval(self, start: int, end: int) -> tuple[int, int]:
         """Nodes that are free between two times, and the time for the next try.
 
-        The next try is at the end of the first interval after which one of the nodes ``within`` (-1: of all) becomes
-        free; 0: there is none.
+        The next try is at the end of the interval in which the first time lies, also where no node becomes free then: a
+        later try sees nodes that are reserved now. 0: it is the last interval.
         """
-        begins, nodes = self._begins, self._nodes
-        place, last = bisect_right(begins, start) - 1, len(begins) - 1
-        free, later = nodes[place], 0
-        while place < last:
-            if not later and nodes[place + 1] & within & ~(free & nodes[place]):
-                later = begins[place + 1]
-            place += 1
-            if begins[place] >= end:
-                # The search also considers the interval after the end.
-                if not later and place < last and nodes[place + 1] & within & ~(free & nodes[place]):
-                    later = begins[place + 1]
-                break
-            free &= nodes[place]
-        return free, later
+        begins = self._begins
+        place = bisect_right(begins, start)
+        return self.free(start, end), begins[place] if place < len(begins) else 0
 
     def keep(self, taken: Taken) -> None:
         """Reserve nodes for a job."""

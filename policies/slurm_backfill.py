@@ -313,6 +313,7 @@ def _find_place(
 ) -> Taken | None:
     """Find time and nodes for a whole run of a job beside the reservations of others; None: not found."""
     earliest = now
+    releases: dict[int, tuple[int, int]] = {}
     for _ in range(_TRIES):
         until = earliest + wish.walltime + (lag if earliest == now else 0)
         allowed, later = table.try_interval(earliest, until)
@@ -321,7 +322,9 @@ def _find_place(
                 return None
             earliest = later
             continue
-        at, place = _first_release(wish.nodes, now, allowed, in_use, ends, rule)
+        if allowed not in releases:
+            releases[allowed] = _first_release(wish.nodes, now, allowed, in_use, ends, rule)
+        at, place = releases[allowed]
         if not place:
             if not later:
                 return None

@@ -10,9 +10,10 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from holdfast.experiments.slurm.client import submit
+from holdfast.experiments.slurm.controller_log import parse_jobs, time_of_slurm
 from holdfast.experiments.slurm.job_chain import make_links
 from holdfast.experiments.slurm.lab import Lab
-from holdfast.experiments.slurm.live_replay import LabSlurm, parse_jobs, patiently, time_of_slurm
+from holdfast.experiments.slurm.live_replay import LabSlurm, patiently
 from holdfast.experiments.slurm.reservation_sequence import Sequence as Chain
 from holdfast.experiments.slurm.templates import fill_template
 from holdfast.experiments.slurm.workdir import read_remains, write_sequence

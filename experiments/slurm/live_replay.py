@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
-from itertools import pairwise
-from statistics import median
 from typing import Any, Protocol
 
 from holdfast.experiments.slurm.accounting import query_accounting
 from holdfast.experiments.slurm.client import call
+from holdfast.experiments.slurm.controller_log import (
+    allocated_cores,
+    are_dense,
+    log_times,
+    parse_jobs,
+    pass_times,
+    time_of_slurm,
+)
 from holdfast.experiments.slurm.job_chain import MINUTE
 from holdfast.experiments.slurm.lab import Lab
 from holdfast.experiments.slurm.queue_limits import QOS_FIELDS, enforces_limits
@@ -22,24 +26,12 @@ from holdfast.experiments.slurm.submitted_jobs import Submit
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.numbers import integer
 
-__all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "ask_limits", "patiently", "replay_on", "time_of_slurm"]
+__all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "ask_limits", "patiently", "replay_on"]
 
-#: Events in slurmctld's log, with millisecond times: kind, and pattern of the line.
-_EVENTS = (
-    ("submit", re.compile(r"_slurm_rpc_submit_batch_job: JobId=(?P<job>\d+)")),
-    ("start", re.compile(r"sched/(?P<by>backfill): _start_job: Started JobId=(?P<job>\d+)")),
-    ("start", re.compile(r"(?P<by>sched): (?:Allocate JobId=(?P<job>\d+)|JobId=(?P<other>\d+) initiated)")),
-    ("end", re.compile(r"_job_complete: JobId=(?P<job>\d+) done")),
-    ("end", re.compile(r"Time limit exhausted for JobId=(?P<job>\d+)")),
-)
-#: Nodes of a job took long to complete; Slurm logs it from a minute on.
-_COMPLETED = re.compile(r"cleanup_completing: JobId=(?P<job>\d+) completion process took (?P<seconds>\d+) seconds")
-_PASS = "sched/backfill: _attempt_backfill: beginning"
-#: With passes further apart than this, the next one does not show when nodes had completed [s].
-_DENSE = 3.0
-_STAMP = re.compile(r"\[(\S+?)\] (.*)")
 #: Pauses between attempts of a command [s, real]: its time-out is short on a fast clock, and the machine may be busy.
 _PAUSES = (0.2, 0.4, 0.8, 1.6)
+#: What Slurm says of a job that it will never have room for.
+_REFUSED = "Requested node configuration is not available"
 #: Seconds of the Slurm's clock before the first submit.
 _LEAD = 30.0
 
@@ -81,7 +73,8 @@ class LabSlurm:
         text = (self._lab.place / "log" / "slurmctld.log").read_text(errors="replace")
         logged, passes = log_times(text), pass_times(text)
         passes = passes if are_dense(passes) else []
-        shown = parse_jobs(patiently(self, ["scontrol", "-o", "show", "job"]))
+        text = patiently(self, ["scontrol", "-d", "-o", "show", "job"])
+        shown, allocated = parse_jobs(text), allocated_cores(text)
         rows = []
         for number, submit in jobs.items():
             fields, log = shown.get(number, {}), logged.get(number, {})
@@ -97,6 +90,7 @@ class LabSlurm:
             )
             amounts = parse_amounts("scontrol show job", fields.get("TRES", ""))
             row |= {"cpus": amounts.get("cpu", 0), "memory": amounts.get("mem", 0)}
+            row["node_cores"] = allocated.get(number, {})
             # A lab makes no pass while nodes complete (CompleteWait).
             place = bisect_right(passes, times["end"])
             unused = passes[place] - times["end"] if place < len(passes) else 0.0
@@ -158,7 +152,8 @@ def replay_on(
     Returns
     -------
     list of dict
-        Rows of ``actual.csv``, times from the first planned submit on [s].
+        Rows of ``actual.csv``, times from the first planned submit on [s]; without jobs that Slurm refuses because no
+        node has what they ask for.
 
     Raises
     ------
@@ -167,27 +162,23 @@ def replay_on(
     """
     begin = slurm.now() + _LEAD
     jobs: dict[int, Submit] = {}
-    late = 0.0
+    late, refused = 0.0, 0
     try:
         for submit in submits:
             pause = begin + submit.at - slurm.now()
             if pause > 0:
                 time.sleep(pause / slurm.speed)
             late = max(late, -pause)
-            words = [
-                "sbatch",
-                "--parsable",
-                "-N",
-                str(submit.nodes),
-                "-t",
-                str(submit.minutes),
-                "-J",
-                f"j{submit.number}",
-            ]
+            words = ["sbatch", "--parsable", *submit.resources, "-t", str(submit.minutes), "-J", f"j{submit.number}"]
             owner = [f"--{'uid' if name == 'user' else name}={value}" for name, value in submit.owner.items()]
             words += ["-o", "/dev/null", *options, *owner, "--wrap", f"exec sleep {submit.runtime:g}"]
-            jobs[int(patiently(slurm, words).split(";")[0])] = submit
-        log(f"submitted {len(jobs):,} jobs, at most {late:.1f} s late")
+            try:
+                jobs[int(patiently(slurm, words).split(";")[0])] = submit
+            except InputError as error:
+                if _REFUSED not in str(error):
+                    raise
+                refused += 1
+        log(f"submitted {len(jobs):,} jobs, at most {late:.1f} s late" + f", {refused:,} refused" * bool(refused))
         while _waiting(slurm, jobs):
             time.sleep(max(1.0, 30.0 / slurm.speed))
     except BaseException:
@@ -216,59 +207,6 @@ def ask_limits(slurm: SomeSlurm) -> str:
         return ""
 
 
-def log_times(text: str) -> dict[int, dict[str, Any]]:
-    """Times of each job in slurmctld's log: submission, start and end [s since 1970], and what started it.
-
-    ``completing`` is the time from its end until its nodes could be used [s], if that was long.
-    """
-    found: dict[int, dict[str, Any]] = {}
-    for line in text.splitlines():
-        stamp = _STAMP.match(line)
-        for kind, pattern in _EVENTS:
-            match = pattern.search(stamp[2]) if stamp else None
-            if stamp and match:
-                fields = match.groupdict()
-                job = found.setdefault(int(fields["job"] or fields.get("other") or 0), {})
-                job.setdefault(kind, time_of_slurm(stamp[1]))
-                if kind == "start":
-                    job.setdefault("by", "backfill" if fields["by"] == "backfill" else "main")
-                break
-        long = _COMPLETED.search(stamp[2]) if stamp else None
-        if long:
-            found.setdefault(int(long["job"]), {})["completing"] = float(long["seconds"])
-    return found
-
-
-def pass_times(text: str) -> list[float]:
-    """Times of the passes of the backfill thread in slurmctld's log [s since 1970]."""
-    stamps = (_STAMP.match(line) for line in text.splitlines() if _PASS in line)
-    return [time_of_slurm(stamp[1]) for stamp in stamps if stamp]
-
-
-def are_dense(passes: Sequence[float]) -> bool:
-    """Whether passes follow one another so closely that the next one shows when nodes had completed."""
-    gaps = [after - before for before, after in pairwise(passes)]
-    return bool(gaps) and median(gaps) <= _DENSE
-
-
-def parse_jobs(text: str) -> dict[int, dict[str, str]]:
-    """Fields of each job that ``scontrol -o show job`` prints."""
-    jobs = {}
-    for line in text.splitlines():
-        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        if fields.get("JobId", "").isdecimal():
-            jobs[int(fields["JobId"])] = fields
-    return jobs
-
-
-def time_of_slurm(text: str) -> float:
-    """Parse a time of Slurm to seconds since 1970; 0 if it is not a time."""
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return 0.0
-
-
 def _row(submit: Submit, number: int, times: Mapping[str, float], state: str, by: str, nodes: str) -> dict[str, Any]:
     return {
         "id": submit.number,
@@ -288,7 +226,9 @@ def patiently(slurm: SomeSlurm, words: Sequence[str]) -> str:
     for pause in _PAUSES:
         try:
             return slurm.call(words)
-        except InputError:
+        except InputError as error:
+            if _REFUSED in str(error):
+                raise
             time.sleep(pause)
     return slurm.call(words)
 

@@ -44,9 +44,9 @@ def machine_agreement(
     Returns
     -------
     row, differences, starts
-        As of that function, for one rule; ``same_nodes`` counts jobs on equal nodes. Where the replay does not have the
-        times of nodes to complete, starts are simulated with the times of its passes, and ``paced_start`` counts equal
-        starts with the same times after each event instead; otherwise it is None.
+        As of that function, for one rule; ``same_nodes`` counts jobs on equal nodes. Starts are simulated with the
+        threads and, where the replay does not have the times of nodes to complete, with the times of Slurm's passes;
+        ``paced_start`` counts equal starts with the same times after each event, the main scheduler first.
 
     Raises
     ------
@@ -57,7 +57,8 @@ def machine_agreement(
     pace = measure_pace(replay)
     paced = simulate_machine_starts(machine, replay, rule, pace)
     known = any(job.completing for job in replay.jobs)
-    placed = paced if known else simulate_machine_starts(machine, replay, rule, pace, measure_delays(replay, pace))
+    passes = measure_delays(replay, pace)
+    placed = simulate_machine_starts(machine, replay, rule, pace, {} if known else passes, passes)
     starts = {job: each.start for job, each in placed.items()}
     counts, wrong = compare_decisions(found)
     names = {"replay": replay.name, "rule": name}
@@ -65,7 +66,7 @@ def machine_agreement(
         **names,
         **compare_starts(replay.jobs, starts, tolerance),
         "same_nodes": sum(sorted(placed[job.job_id].nodes) == sorted(job.nodes) for job in replay.jobs),
-        "paced_start": None if known else sum(_same_start(job, paced, tolerance) for job in replay.jobs),
+        "paced_start": sum(_same_start(job, paced, tolerance) for job in replay.jobs),
         **counts,
         "divergence": _first_difference(replay, placed, tolerance),
     }
@@ -84,7 +85,7 @@ def placed_summary(replay: PlacedReplay, machine: Machine) -> str:
 
 def paced_note(row: Mapping[str, Any]) -> str:
     """How many starts of a row agree with the times of passes, and without them."""
-    starts = f"{row['same_start']:,} starts are equal by the times of Slurm's passes"
+    starts = f"{row['same_start']:,} starts are equal by Slurm's passes"
     return f"{starts}, {row['paced_start']:,} with the same times after each event"
 
 

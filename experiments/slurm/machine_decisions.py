@@ -1,7 +1,8 @@
 """Scheduling decisions of a Slurm whose nodes have resources, beside the starts that the simulator's rule would make.
 
 As :mod:`holdfast.experiments.slurm.decision_points` for pools of equal nodes: each decision is taken in the state that
-Slurm was in. Events closer together than the lag form one decision; within it, the rule follows them one by one.
+Slurm was in, by the threads that started jobs then, where the replay has them. Events closer together than the lag form
+one decision; within it, the rule follows them one by one.
 """
 
 from __future__ import annotations
@@ -63,9 +64,13 @@ def machine_decisions(
         # Slurm makes no pass while nodes complete, if the record has these times.
         if not queue or any(job.end <= last < job.end + min(LONGEST_STOP, job.completing) for job in jobs):
             continue
-        would = decisions.starts(sorted({time for time in events if first <= time <= last}), lag, queue)
+        started = [job for job in queue if job.start <= last + lag]
+        # Which thread comes first is chance, and they choose among other nodes.
+        in_order = not started or any(job.by != "backfill" for job in started)
+        times = sorted({time for time in events if first <= time <= last})
+        would = decisions.starts(times, lag, queue, in_order=in_order)
         within = last + lag + completing
-        did = frozenset(job.job_id for job in queue if job.start <= last + lag)
+        did = frozenset(job.job_id for job in started)
         soon = frozenset(job.job_id for job in queue if last + lag < job.start <= within)
         yield InstantDecision(last, did, would, soon)
 
@@ -78,8 +83,13 @@ class _Decisions:
         self._rule = rule
         self._runs = {job.job_id: _Run(job, job.start, machine.run(job, job.start)) for job in jobs}
 
-    def starts(self, times: Sequence[float], lag: float, queue: Sequence[PlacedJob]) -> frozenset[int]:
-        """The jobs that the rule starts from the first to the last event of a decision."""
+    def starts(
+        self, times: Sequence[float], lag: float, queue: Sequence[PlacedJob], *, in_order: bool
+    ) -> frozenset[int]:
+        """The jobs that the rule starts from the first to the last event of a decision.
+
+        The main scheduler, which starts jobs in order, comes first, or not at all.
+        """
         first, last = times[0], times[-1]
         before = [run for run in self._runs.values() if run.start < first <= _free_at(run.job)]
         mine: dict[int, _Run] = {}
@@ -96,7 +106,8 @@ class _Decisions:
                 raise InputError(f"at {now:.0f} s more was in use than the machine has")
             moment = self._machine.begin_pass(self._rule, now, state, [run.held for run in [*held, *known]])
             waiting = self._machine.queue(job for job in queue if job.submit <= now and job.job_id not in mine)
-            for request, held_by in moment.starts_now(waiting, again=following > now + _SOON):
+            found = moment.starts_now(waiting, again=following > now + _SOON, in_order=in_order)
+            for request, held_by in found:
                 mine[request.job] = _Run(self._runs[request.job].job, now, held_by)
         return frozenset(mine)
 

@@ -43,6 +43,7 @@ def simulate_machine_starts(
     rule: SlurmBackfill,
     pace: Pace = Pace(),  # noqa: B008 # immutable
     delays: Mapping[int, PassDelays] = MappingProxyType({}),
+    threads: Mapping[int, PassDelays] = MappingProxyType({}),
 ) -> dict[int, PlacedStart]:
     """Simulate the starts of the jobs.
 
@@ -58,6 +59,8 @@ def simulate_machine_starts(
         Times from events to decisions, where a job has none of its own; no pass is made while nodes complete.
     delays
         Times of passes around the events of jobs, by job id; then passes are made while nodes complete.
+    threads
+        Threads that make these passes, by job id; otherwise the main scheduler always comes first.
 
     Returns
     -------
@@ -69,7 +72,7 @@ def simulate_machine_starts(
     InputError
         If a job does not fit the machine.
     """
-    return _Simulation(SlurmMachine(machine, replay.jobs, replay.origin), replay, rule, pace, delays).run()
+    return _Simulation(SlurmMachine(machine, replay.jobs, replay.origin), replay, rule, pace, delays, threads).run()
 
 
 class _Simulation:
@@ -82,8 +85,9 @@ class _Simulation:
         rule: SlurmBackfill,
         pace: Pace,
         delays: Mapping[int, PassDelays],
+        threads: Mapping[int, PassDelays],
     ) -> None:
-        self._machine, self._rule, self._delays = machine, rule, delays
+        self._machine, self._rule, self._delays, self._threads = machine, rule, delays, threads
         self._pace = PassDelays(pace.submit, pace.release)
         self._jobs = {job.job_id: job for job in replay.jobs}
         self._rank = {job.job_id: rank for rank, job in enumerate(replay.jobs)}
@@ -100,15 +104,18 @@ class _Simulation:
         events = self._events
         while events:
             now = events[0][0]
+            backfills = False
             while events and events[0][0] == now:
                 _, kind, number = heappop(events)
                 if kind == _ARRIVE:
                     self._waiting.add(number)
+                    backfills |= number in self._threads and self._threads[number].submit_by == "backfill"
                 elif kind == _RELEASE:
                     del self._running[number]
+                    backfills |= number in self._threads and self._threads[number].release_by == "backfill"
             completing = {number for number in self._running if self._ends[number] <= now}
             if self._waiting and not any(self._stops(number, now) for number in completing):
-                self._decide(now, completing)
+                self._decide(now, completing, backfills=backfills)
         return self._starts
 
     def _push(self, at: float, kind: int, number: int = 0) -> None:
@@ -126,8 +133,8 @@ class _Simulation:
     def _completing(self, job: PlacedJob) -> float:
         return job.completing or self._delay(job).release
 
-    def _decide(self, now: float, completing: set[int]) -> None:
-        """Make a pass of the main scheduler, and one of the backfill thread unless that has to come later."""
+    def _decide(self, now: float, completing: set[int], *, backfills: bool) -> None:
+        """Make a pass of the main scheduler, or of the backfill thread if that comes first or has not to wait."""
         # Beyond the longest stop, and without delays of passes, nodes that complete are as those in use.
         ended = completing if self._delays else set[int]()
         running = [run for number, run in self._running.items() if number not in ended]
@@ -138,7 +145,7 @@ class _Simulation:
             self._jobs[number] for number in sorted(self._waiting, key=self._rank.__getitem__)
         )
         moment = self._machine.begin_pass(self._rule, now, state, running, [self._running[number] for number in ended])
-        left = moment.start_in_order(waiting)
+        left = waiting if backfills else moment.start_in_order(waiting)
         if moment.starts:
             self._push(now + _BACKFILL_LATER, _LOOK)
         else:

@@ -1,7 +1,8 @@
-"""Times of Slurm's passes around the events of jobs, as far as the starts of a replay show them.
+"""Times and threads of Slurm's passes around the events of jobs, as far as the starts of a replay show them.
 
 Without ``CompleteWait`` Slurm also makes passes while nodes complete. Such a pass can start a job elsewhere, and sees
 these nodes neither idle nor free; which nodes a job gets, and whether it starts, then depends on fractions of a second.
+So does the thread that comes first, main scheduler or backfill: they choose among other nodes.
 """
 
 from __future__ import annotations
@@ -30,11 +31,15 @@ class PassDelays(NamedTuple):
         From its end until its nodes can be used and a pass has run.
     completing
         From its end to a pass at which its nodes still complete; None: no start shows such a pass.
+    submit_by, release_by
+        Thread that makes the pass after its submission, and after its end, ``main`` or ``backfill``; empty: unknown.
     """
 
     submit: float
     release: float
     completing: float | None = None
+    submit_by: str = ""
+    release_by: str = ""
 
 
 def measure_delays(replay: PlacedReplay, pace: Pace) -> dict[int, PassDelays]:
@@ -43,7 +48,7 @@ def measure_delays(replay: PlacedReplay, pace: Pace) -> dict[int, PassDelays]:
     Parameters
     ----------
     replay
-        What Slurm did. Only the times and nodes of starts are used, not which job started.
+        What Slurm did. Only the times, nodes and threads of starts are used, not which job started.
     pace
         Delays where no start shows them.
 
@@ -54,18 +59,20 @@ def measure_delays(replay: PlacedReplay, pace: Pace) -> dict[int, PassDelays]:
     """
     found = {}
     for job in replay.jobs:
-        same: list[float] = []
+        same: list[tuple[float, str]] = []
         other: list[float] = []
         for start in replay.jobs:
-            if start.submit <= job.end <= start.start <= job.end + _LONGEST:
-                delays = other if set(start.nodes).isdisjoint(job.nodes) else same
-                delays.append(start.start - job.end)
-        early = min(other) if other and (not same or min(other) < min(same)) else None
-        if same:
-            release = min(same)
-        elif early is not None:
+            if start.submit <= job.end <= start.start <= job.end + job.completing + _LONGEST:
+                delay = start.start - job.end
+                if set(start.nodes).isdisjoint(job.nodes):
+                    other.append(delay)
+                else:
+                    same.append((delay, start.by))
+        release, by = min(same, default=(pace.release, ""))
+        early = min(other) if other and (not same or min(other) < release) else None
+        if not same and early is not None:
             release = early + _COMPLETES
-        else:
-            release = pace.release
-        found[job.job_id] = PassDelays(job.wait if job.wait < _LONGEST else pace.submit, release, early)
+        at_once = job.wait < _LONGEST
+        submit = job.wait if at_once else pace.submit
+        found[job.job_id] = PassDelays(submit, release, early, job.by if at_once else "", by)
     return found

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.experiments.tables import read_csv
+from holdfast.experiments.slurm.recorded_replay import ACTUAL
+from holdfast.experiments.slurm.request_options import REQUEST_COLUMNS, request_columns, request_of_columns
+from holdfast.experiments.tables import read_csv, write_csv
 from holdfast.workloads.ground.errors import TraceError
 from holdfast.workloads.ground.units import LARGEST_TIME
 from holdfast.workloads.machines.host_list import expand
 from holdfast.workloads.machines.request import ResourceRequest
 
-__all__ = ["PlacedJob", "PlacedReplay", "is_placed", "read_placed"]
+__all__ = ["PlacedJob", "PlacedReplay", "is_placed", "read_placed", "write_placed"]
 
 #: Numbers that each row has.
-_NUMBERS = ("id", "submit", "start", "end", "walltime", "tasks", "tasks_per_node")
-#: Numbers that may be missing or empty.
-_AMOUNTS = ("memory_mb", "gpus", "completing", "origin")
+_NUMBERS = ("id", "submit", "start", "end", "walltime")
+#: Columns that each table has.
+_NEEDED = (*_NUMBERS, "tasks", "tasks_per_node", "nodes")
 
 
 class PlacedJob(NamedTuple):
@@ -39,6 +42,8 @@ class PlacedJob(NamedTuple):
         Time from its end until its nodes could be used [s]; 0: unknown.
     by
         What started it, ``main`` scheduler or ``backfill`` thread; empty: unknown.
+    cores
+        Cores that it had on each of its nodes; empty: unknown, then the rule divides them.
     """
 
     job_id: int
@@ -50,6 +55,7 @@ class PlacedJob(NamedTuple):
     nodes: tuple[str, ...]
     completing: float = 0.0
     by: str = ""
+    cores: tuple[int, ...] = ()
 
     @property
     def queued(self) -> float:
@@ -74,12 +80,12 @@ class PlacedReplay(NamedTuple):
 
 
 def is_placed(path: str | Path) -> bool:
-    """Whether a file is a table that :func:`read_placed` reads: CSV with the columns of requests and nodes."""
-    place = Path(path)
+    """Whether :func:`read_placed` reads a file or directory: it has a table with columns of requests and nodes."""
+    place = _table(path)
     if not place.is_file() or not place.name.endswith((".csv", ".csv.gz")):
         return False
     rows = read_csv(place)
-    return bool(rows) and {*_NUMBERS, "nodes"} <= set(rows[0])
+    return bool(rows) and set(_NEEDED) <= set(rows[0])
 
 
 def read_placed(path: str | Path) -> PlacedReplay:
@@ -88,50 +94,68 @@ def read_placed(path: str | Path) -> PlacedReplay:
     Parameters
     ----------
     path
-        CSV with the columns ``id``, ``submit``, ``start``, ``end`` and ``walltime`` [s], ``tasks``, ``tasks_per_node``
-        and ``nodes`` (names, as Slurm writes them), and as far as known ``memory_mb`` and ``gpus`` of a node,
-        ``features``, ``partition``, ``completing`` and ``origin``.
+        Directory of ``holdfast slurm replay --machine``, or CSV with the columns ``id``, ``submit``, ``start``, ``end``
+        and ``walltime`` [s], ``tasks``, ``tasks_per_node`` and ``nodes`` (names, as Slurm writes them), and as far as
+        known ``node_cores``, ``completing``, ``origin`` and the other columns of a request
+        (:data:`holdfast.experiments.slurm.request_options.REQUEST_COLUMNS`).
 
     Raises
     ------
     InputError
         If it cannot be read, or a row is no job.
     """
-    place = Path(path)
+    place = _table(path)
     rows = read_csv(place)
-    if not rows or not {*_NUMBERS, "nodes"} <= set(rows[0]):
-        raise TraceError(place, None, f"must have the columns {', '.join(_NUMBERS)} and nodes, and a job")
+    if not rows or not set(_NEEDED) <= set(rows[0]):
+        raise TraceError(place, None, f"must have the columns {', '.join(_NEEDED[:-1])} and nodes, and a job")
     jobs = [_job(place, line, row) for line, row in enumerate(rows, 2)]
     if len({job.job_id for job in jobs}) < len(jobs):
         raise TraceError(place, None, "holds a job twice")
-    name = place.name.removesuffix(".gz").removesuffix(".csv")
+    name = place.parent.name if place.name == ACTUAL else place.name.removesuffix(".gz").removesuffix(".csv")
     origin = _number(place, 2, rows[0], "origin", 0.0)
     return PlacedReplay(name, tuple(sorted(jobs, key=lambda job: (job.submit, job.job_id))), origin)
 
 
+def write_placed(directory: Path, rows: Sequence[Mapping[str, Any]], requests: Mapping[int, ResourceRequest]) -> None:
+    """Write the table of a replay, with the request of each job by its id."""
+    columns = (*_NUMBERS, *REQUEST_COLUMNS, "state", "by", "slurm_id", "nodes", "node_cores", "completing", "origin")
+    known = []
+    for row in rows:
+        held = row.get("node_cores", {})
+        cores = [str(held[node]) for node in expand(row["node_list"])] if held else []
+        nodes = {"nodes": row["node_list"], "node_cores": "+".join(cores)}
+        known.append({**row, **request_columns(requests[row["id"]]), **nodes})
+    write_csv(directory / ACTUAL, known, columns)
+
+
+def _table(path: str | Path) -> Path:
+    """The file of a replay."""
+    place = Path(path)
+    return place / ACTUAL if place.is_dir() else place
+
+
 def _job(path: Path, line: int, row: Mapping[str, Any]) -> PlacedJob:
-    number, submit, start, end, walltime, tasks, each = (_number(path, line, row, name) for name in _NUMBERS)
-    memory, gpus, completing, _ = (_number(path, line, row, name, 0.0) for name in _AMOUNTS)
-    if any(value != int(value) for value in (number, tasks, each, memory, gpus)) or min(tasks, each) < 1:
-        raise TraceError(path, line, "id, tasks, memory and GPUs must be whole numbers, and tasks at least 1")
-    if not (submit <= start < end and walltime > 0 and min(memory, gpus, completing) >= 0):
-        raise TraceError(path, line, "submit, start and end must follow one another, and amounts must not be negative")
+    number, submit, start, end, walltime = (_number(path, line, row, name) for name in _NUMBERS)
+    completing = _number(path, line, row, "completing", 0.0)
+    if number != int(number):
+        raise TraceError(path, line, "id must be a whole number")
+    if not (submit <= start < end and walltime > 0 and completing >= 0):
+        raise TraceError(path, line, "submit, start and end must follow one another, and times must not be negative")
+    try:
+        request = request_of_columns(row)
+    except ValueError as error:
+        raise TraceError(path, line, str(error)) from None
     try:
         nodes = expand(str(row["nodes"]))
     except ValueError:
         nodes = ()
     if not nodes:
         raise TraceError(path, line, f"nodes must be names such as n[1-4], not {row['nodes']}")
-    partition = str(row.get("partition") or "")
-    request = ResourceRequest(
-        tasks=int(tasks),
-        tasks_per_node=int(each),
-        memory=int(memory) or None,
-        gpus={"gpu": int(gpus)} if gpus else {},
-        features=str(row.get("features") or ""),
-        partitions=(partition,) if partition else (),
-    )
-    return PlacedJob(int(number), submit, start, end, walltime, request, nodes, completing, str(row.get("by") or ""))
+    cores = tuple(int(word) for word in re.findall(r"\d+", str(row.get("node_cores") or "")))
+    if cores and len(cores) != len(nodes):
+        raise TraceError(path, line, f"node_cores must have {len(nodes)} numbers, such as 8+4, not {row['node_cores']}")
+    by = str(row.get("by") or "")
+    return PlacedJob(int(number), submit, start, end, walltime, request, nodes, completing, by, cores)
 
 
 def _number(path: Path, line: int, row: Mapping[str, Any], name: str, default: float | None = None) -> float:

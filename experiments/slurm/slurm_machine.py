@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.experiments.slurm.placed_replay import PlacedJob
 from holdfast.policies.slurm_backfill import SlurmBackfill
@@ -12,7 +12,7 @@ from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node
 from holdfast.simulator.resources.slurm_plan import Request, SlurmPass
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.units import SECOND, to_ticks
-from holdfast.workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
+from holdfast.workloads.machines.fitted_requests import NodeTable, needs_of_jobs
 from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["SlurmMachine"]
@@ -49,8 +49,8 @@ class SlurmMachine:
         self._tiers = [partition.priority for partition in machine.partitions]
         self._partitions = [node_set([places[node] for node in machine.places(each)]) for each in machine.partitions]
         self._options = {job.job_id: options or () for job, options in zip(jobs, needs, strict=True)}
-        self._eligible = {
-            id(need): node_set([places[node] for node in need.eligible])
+        self._considered = {
+            id(need): node_set([places[node] for node in need.considered])
             for options in self._options.values()
             for need in options
         }
@@ -61,8 +61,8 @@ class SlurmMachine:
         for job in jobs:
             if not set(job.nodes) <= set(numbers):
                 raise InputError(f"job {job.job_id} ran on nodes that the machine does not have")
-            nodes = sorted(numbers[name] for name in job.nodes)
-            self._runs[job.job_id] = tuple(nodes), self._share(job.job_id, self._options[job.job_id][0], nodes)
+            cores = dict(zip((numbers[name] for name in job.nodes), job.cores or [0] * len(job.nodes), strict=True))
+            self._runs[job.job_id] = tuple(sorted(cores)), self._share(job, cores)
 
     def clock(self, time: float) -> int:
         """Slurm's clock at a time, in whole seconds [ticks]."""
@@ -102,13 +102,28 @@ class SlurmMachine:
     ) -> SlurmPass:
         """A scheduling pass at a time, in a state of the nodes, of which those of some runs complete."""
         return SlurmPass(
-            *(rule, self.clock(now), state, running, lambda need: self._eligible[id(need)], self._partitions),
+            *(rule, self.clock(now), state, running, lambda need: self._considered[id(need)], self._partitions),
             completing=node_set(sorted({node for run in completing for node in run.nodes})),
         )
 
-    def _share(self, job: int, need: Need, nodes: Sequence[int]) -> tuple[Sequence[int], ...]:
-        rooms = {node: room_on(need, self._capacities[node], self._capacities[node]) for node in nodes}
-        found = {node: room for node, room in rooms.items() if room is not None}
-        if len(found) < len(nodes):
-            raise InputError(f"job {job} ran on nodes that do not suit its request")
-        return tuple(share_job(need, found, nodes, self._capacities))
+    def _share(self, job: PlacedJob, cores: Mapping[int, int]) -> tuple[Sequence[int], ...]:
+        """What a job took of each of its nodes, in their order; 0 cores: not recorded."""
+        nodes = sorted(cores)
+        whole = [self._capacities[node][0] for node in nodes]
+        for need in self._options[job.job_id]:
+            rooms = {node: room_on(need, self._capacities[node], self._capacities[node]) for node in nodes}
+            found = {node: room for node, room in rooms.items() if room is not None}
+            suits = len(found) == len(nodes) and not node_set(nodes) & ~self._considered[id(need)]
+            # Of several partitions, one that gives whole nodes is not that of a job with fewer cores.
+            if suits and not (need.exclusive and all(cores.values()) and [cores[node] for node in nodes] != whole):
+                break
+        else:
+            raise InputError(f"job {job.job_id} ran on nodes that do not suit its request")
+        if need.exclusive or not all(cores.values()):
+            return tuple(share_job(need, found, nodes, self._capacities))
+        if need.tasks:
+            counts = [cores[node] // need.vector[0] for node in nodes]
+            return tuple(
+                tuple(count * one + base for one, base in zip(need.vector, need.base, strict=True)) for count in counts
+            )
+        return tuple(need.vector if cores[node] == need.vector[0] else need.last for node in nodes)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from holdfast.experiments.slurm.controller_log import time_of_slurm
 from holdfast.experiments.slurm.job_chain import MINUTE
-from holdfast.experiments.slurm.live_replay import SomeSlurm, patiently, time_of_slurm
+from holdfast.experiments.slurm.live_replay import SomeSlurm, patiently
 from holdfast.experiments.slurm.numbered_nodes import node_numbers
 from holdfast.workloads.ground.numbers import integer
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from holdfast.experiments.slurm.job_chain import MINUTE
+from holdfast.experiments.slurm.request_options import sbatch_options
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.streams import stream
 from holdfast.workloads.logs.trace import Trace, TraceJob
+from holdfast.workloads.machines.request import ResourceRequest
 
 if TYPE_CHECKING:
     from holdfast.workloads.table.job import Job
@@ -44,6 +46,8 @@ class Submit:
         Limit [min].
     owner
         Account, QOS, partition and user to submit it with, by the name of sbatch's option; others are the defaults.
+    request
+        What it asks for on a machine whose nodes have resources; None: its nodes alone.
     """
 
     number: int
@@ -52,9 +56,20 @@ class Submit:
     runtime: float
     minutes: int
     owner: Mapping[str, str] = field(default_factory=dict)
+    request: ResourceRequest | None = None
+
+    @property
+    def resources(self) -> list[str]:
+        """Options of sbatch for its size, or for its request."""
+        return ["-N", str(self.nodes)] if self.request is None else sbatch_options(self.request)
 
 
-def make_submits(jobs: Iterable[TraceJob | Job], nodes: int, owners: Collection[str] = ()) -> list[Submit]:
+def make_submits(
+    jobs: Iterable[TraceJob | Job],
+    nodes: int,
+    owners: Collection[str] = (),
+    requests: Sequence[ResourceRequest] = (),
+) -> list[Submit]:
     """Jobs of a workload by submit, with walltimes rounded up to minutes; a held job is submitted when eligible.
 
     Parameters
@@ -65,6 +80,8 @@ def make_submits(jobs: Iterable[TraceJob | Job], nodes: int, owners: Collection[
         Size of the machine.
     owners
         What of :data:`OWNERS` each job is submitted with, as far as the workload says.
+    requests
+        What each job asks for on a machine whose nodes have resources; empty: nodes alone.
 
     Raises
     ------
@@ -79,8 +96,10 @@ def make_submits(jobs: Iterable[TraceJob | Job], nodes: int, owners: Collection[
             raise InputError(f"job {job.job_id} has {job.nodes:,} nodes, and the machine {nodes:,}")
         minutes = max(1, math.ceil(job.walltime / MINUTE - 1e-9))
         at = job.submit if job.eligible is None else max(job.submit, job.eligible)
+        request = requests[place - 1] if requests else None
+        at = max(at, request.begin) if request is not None and request.begin is not None else at
         owner = {name: str(value) for name in owners if (value := getattr(job, OWNERS[name], ""))}
-        made.append(Submit(place, float(at), job.nodes, float(job.runtime), minutes, owner))
+        made.append(Submit(place, float(at), job.nodes, float(job.runtime), minutes, owner, request))
     if not made:
         raise InputError("the workload has no jobs")
     made.sort(key=lambda submit: (submit.at, submit.number))

@@ -24,7 +24,8 @@ class Room(NamedTuple):
     tasks
         Tasks that fit; 1 if the number of nodes is fixed.
     cores
-        Free cores, as far as memory that goes with cores suffices for them.
+        Free cores, as far as memory that goes with cores suffices for them, in whole tasks; for a job with GPUs no more
+        than it needs.
     full
         Whether the node has room for as many tasks as any node of the job; if not, only for those of the last one.
     """
@@ -44,11 +45,14 @@ def room_on(need: Need, free: Vector, capacity: Vector) -> Room | None:
     free, capacity
         Resources of the node.
     """
-    if need.exclusive and free[0] != capacity[0]:
+    if need.exclusive and (free[0] != capacity[0] or capacity[0] * need.memory_per_core > capacity[1]):
         return None
     cores = free[0]
     if need.memory_per_core:
         cores = min(cores, free[1] // need.memory_per_core)
+    cores -= cores % need.task_cores
+    if need.vector[2] and not need.tasks:
+        cores = min(cores, need.vector[0])
     if need.tasks:
         tasks = need.tasks
         for have, base, one in zip(free, need.base, need.vector, strict=True):

@@ -70,7 +70,7 @@ class SlurmPass:
     running
         Running jobs.
     eligible
-        Set of nodes (bits) that a need may have.
+        Set of nodes (bits) that Slurm considers for a need.
     partitions
         Set of nodes of each partition.
     limits
@@ -109,13 +109,15 @@ class SlurmPass:
         self.starts: list[tuple[Request, PlannedRun]] = []
         self.reserved: dict[tuple[int, int], Taken] = {}
 
-    def starts_now(self, queue: Sequence[Request], *, again: bool = True) -> list[tuple[Request, PlannedRun]]:
+    def starts_now(
+        self, queue: Sequence[Request], *, again: bool = True, in_order: bool = True
+    ) -> list[tuple[Request, PlannedRun]]:
         """The jobs of a queue that start now, with their nodes.
 
         Slurm makes a new plan a second later, in which nodes of jobs that have just started are in use; ``again`` is
-        false where something else happens by then.
+        false where something else happens by then, ``in_order`` where the main scheduler does not come before.
         """
-        left = self.start_in_order(queue)
+        left = self.start_in_order(queue) if in_order else list(queue)
         while True:
             known = len(self.starts)
             self.backfill(left)
@@ -219,13 +221,16 @@ class SlurmPass:
         need, now, at = request.need, self.now, self.now
         least = need.least_nodes if need.tasks else need.nodes
         eligible = self.eligible(need)
+        releases: dict[int, tuple[int, int]] = {}
         for _ in range(_TRIES):
             # A reservation that begins just when the job would end is in its way.
             until = at + request.walltime + (lag if at == now else 1)
-            free, later = space.try_interval(at, until, self.partitions[need.partition])
+            free, later = space.try_interval(at, until)
             free &= eligible
             if free.bit_count() >= least:
-                time, nodes = self._first_release(need, free)
+                if free not in releases:
+                    releases[free] = self._first_release(need, free)
+                time, nodes = releases[free]
                 if nodes:
                     time = max(time, at)
                     if time <= now:

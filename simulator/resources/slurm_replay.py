@@ -64,7 +64,7 @@ class _Replay:
         self.state = NodeState(
             [table.capacities[node] for node in self.order], [table.weights[node] for node in self.order]
         )
-        self.eligible = {id(need): self._node_mask(need.eligible) for need in columns.distinct}
+        self.considered = {id(need): self._node_mask(need.considered) for need in columns.distinct}
         self.partitions = [self._node_mask(table.machine.places(each)) for each in table.machine.partitions]
         self.limits = RunningAmounts(columns, self.order)
         self.submits = list(columns.submits)
@@ -178,7 +178,7 @@ class _Replay:
         requests.sort(key=lambda request: -tiers[request.need.partition].priority)
         running = [run for _, run in self.running.values()]
         plan = SlurmPass(
-            self.rule, now, self.state, running, lambda need: self.eligible[id(need)], self.partitions, self.limits
+            self.rule, now, self.state, running, lambda need: self.considered[id(need)], self.partitions, self.limits
         )
         started = []
         for request, run in plan.starts_now(requests):
@@ -211,7 +211,7 @@ class _Replay:
         return started
 
     def _has_room(self, need: Need) -> bool:
-        return suffices(need, list(self.state.rooms(need, self.eligible[id(need)]).values()))
+        return suffices(need, list(self.state.rooms(need, self.considered[id(need)]).values()))
 
     def _stranded_amounts(self, waiting: Sequence[int]) -> list[int]:
         """Free amounts that in all suffice for the first waiting job that has no room, and that no limit stops."""

@@ -272,11 +272,9 @@ class _Site:
         """The nodes that a job gets from a time on, and what it takes of each; None: it cannot be placed."""
         request, site = job.request, self.partition[partition]
         exclusive = request.exclusive or site.exclusive
-        choices = [{word.strip() for word in part.split("&")} for part in request.features.split("|")]
         free: dict[int, dict[str, int]] = {}
         for node in self.members[partition]:
-            wanted = not request.features or any(choice <= self.features[node] for choice in choices)
-            if wanted and self.is_open(job, node, begin):
+            if self._is_suitable(job, partition, node) and self.is_open(job, node, begin):
                 left = self.free(node, begin, begin + job.walltime, busy, slack)
                 if not exclusive or left["cores"] == self.nodes[node]["cores"]:
                     free[node] = left
@@ -414,7 +412,7 @@ class _Site:
             empty = [self.most(job.request.tasks, lambda n, node=node: all(
                 self.nodes[node].get(name, 0) >= amount
                 for name, amount in self.amounts(job.request, site, n).items()))
-                for node in self.members[partition] if self._has_features(job, node)]  # fmt: skip
+                for node in self.members[partition] if self._is_suitable(job, partition, node)]  # fmt: skip
             counts, left = [], job.request.tasks
             for most in sorted(empty, reverse=True):
                 if left:
@@ -424,6 +422,14 @@ class _Site:
         return {"running": 1, "nodes": len(parts)} | {
             name: sum(part[name] for part in parts) for name in ("cores", "memory", "gpus")
         }
+
+    def _is_suitable(self, job: PlainJob, partition: str, node: int) -> bool:
+        """Whether a node has the features, and for a job that gets whole nodes memory for all its cores."""
+        request, site = job.request, self.partition[partition]
+        each = site.memory_per_core if request.memory is None else request.memory if request.memory_per_core else 0
+        whole = (request.exclusive or site.exclusive) and each
+        fits = not whole or self.nodes[node]["cores"] * each <= self.nodes[node]["memory"]
+        return fits and self._has_features(job, node)
 
     def _has_features(self, job: PlainJob, node: int) -> bool:
         choices = [{word.strip() for word in part.split("&")} for part in job.request.features.split("|")]
@@ -465,7 +471,7 @@ class _Site:
                         wanted[f"gpus.{kind}"] = count * asked["nodes"]
                 free = dict.fromkeys(wanted, 0)
                 for node in self.members[partition]:
-                    if self._has_features(job, node) and self.is_open(job, node, now):
+                    if self._is_suitable(job, partition, node) and self.is_open(job, node, now):
                         left = self.free(node, now, now, busy, 0)
                         free = {name: amount + left.get(name, 0) for name, amount in free.items()}
                 if all(free[name] >= amount for name, amount in wanted.items()):

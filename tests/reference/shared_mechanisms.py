@@ -306,7 +306,7 @@ class Model:
                 ),
             )
             for node in self.site.members[name]
-            if self.site._has_features(job, node)
+            if self.site._is_suitable(job, name, node)
         ]
         smallest = min(count for count in most if count)
         sizes = {-(-request.tasks // count) for count in range(1, request.tasks + 1)}
@@ -384,7 +384,7 @@ class Model:
 
     def eligible(self, task: Task, partition: str) -> list[int]:
         job = PlainJob(0, 0, 0, self.request[task.id])
-        return sorted(node for node in self.site.members[partition] if self.site._has_features(job, node))
+        return sorted(node for node in self.site.members[partition] if self.site._is_suitable(job, partition, node))
 
     def need(self, task: Task, node: int) -> Amounts:
         """The part of an on-demand job on a node, which need not have so much."""

@@ -8,7 +8,7 @@ backfilling":
    whole walltime. If they have room now, the job starts, on runs of nodes by name; otherwise it is planned when enough
    runs have ended, ends in windows of 30 s that double, on nodes in use first and one idle node more. A window ends
    with the run before one that ends later; if that one is on other nodes, it is left out, and one run more is in it.
-3. A plan is kept if its whole nodes have no other reservation; otherwise a later time is tried, when nodes come free.
+3. A plan is kept if its nodes have no other reservation; otherwise a later time is tried, when one begins or ends.
 4. While jobs start, everything is planned anew.
 """
 
@@ -103,7 +103,7 @@ class SlurmSite(_Site):
         counts = self.layout(request)
         found = {}
         for node in nodes:
-            if node not in self.members[name] or not self._has_features(job, node):
+            if node not in self.members[name] or not self._is_suitable(job, name, node):
                 continue
             free = dict(self.nodes[node])
             for place in busy:
@@ -118,9 +118,23 @@ class SlurmSite(_Site):
             ]
             each = site.memory_per_core if request.memory is None else request.memory if request.memory_per_core else 0
             cores = min(free["cores"], free["memory"] // each) if each else free["cores"]
+            cores -= cores % request.cores
+            if request.gpus and counts is not None:
+                cores = min(cores, counts[0] * request.cores)
             if fit:
                 found[node] = max(fit), counts is None or max(fit) == counts[0], cores
         return found
+
+    def considers(self, job: PlainJob, name: str, node: int) -> bool:
+        """Whether Slurm waits for ends on a node: it has the features, and cores and memory for the last tasks."""
+        request, site, counts = job.request, self.partition[name], self.layout(job.request)
+        each = site.memory_per_core if request.memory is None else request.memory if request.memory_per_core else 0
+        needed = self.amounts(request, site, 1 if counts is None else counts[-1])
+        if each:
+            needed["memory"] = each
+        cores, memory = (needed.get(kind, 0) for kind in ("cores", "memory"))
+        enough = self.nodes[node]["cores"] >= cores and self.nodes[node].get("memory", memory) >= memory
+        return enough and self._has_features(job, node)
 
     def enough(self, job: PlainJob, rooms: Sequence[tuple[int, bool, int]]) -> bool:
         counts = self.layout(job.request)
@@ -234,33 +248,17 @@ class SlurmSite(_Site):
         return None
 
     def look(self, name: str, begin: float, end: float, kept: list[_Kept]) -> tuple[frozenset[int], float | None]:
-        """Nodes without a reservation from one time to another, and when to look again: as nodes of the partition come
-        free.
-        """
-        times = sorted({self.now, *(time for each in kept for time in (each.begin, each.end))})
-        every = frozenset(self.members[name])
-        spans = [
-            _Span(time, every - {node for each in kept if each.begin <= time < each.end for node in each.nodes})
-            for time in times
-        ]
-        spans = spans[max(n for n, span in enumerate(spans) if span.begin <= begin) :]
-        free, later = spans[0].free, None
-        for span, following in zip(spans, [*spans[1:], None], strict=True):
-            if span is not spans[0] and span.begin >= end:
-                if later is None and following is not None and following.free - (free & span.free):
-                    later = following.begin
-                break
-            free &= span.free
-            if later is None and following is not None and following.free - free:
-                later = following.begin
-        return free, later
+        """Nodes without a reservation from one time to another, and when to look again: when one begins or ends."""
+        times = sorted({time for each in kept for time in (each.begin, each.end) if time > begin})
+        taken = {node for each in kept if each.begin < end and each.end > begin for node in each.nodes}
+        return frozenset(self.members[name]) - taken, times[0] if times else None
 
     def release(self, job: PlainJob, name: str, nodes: frozenset[int]) -> tuple[float, list[int]]:
         """When runs have released enough of some nodes, and the nodes of a plan; none: never."""
         rooms = self.rooms(job, name, nodes, {})
         if self.enough(job, list(rooms.values())):
             return self.now, self.by_runs(job, rooms)
-        usable = {node for node in nodes if node in self.members[name] and self._has_features(job, node)}
+        usable = {node for node in nodes if node in self.members[name] and self.considers(job, name, node)}
         ends: list[tuple[Any, int, Placed]] = sorted(
             (max(place.start + self.jobs[n].walltime, self.now + 1), n, place)
             for n, place in (self.running | self.started).items()

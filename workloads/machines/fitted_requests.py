@@ -44,6 +44,11 @@ class Need:
         Smallest number of nodes on which the job fits if the machine is empty.
     memory_per_core
         Memory that the job gets with each core [MiB]; 0: its memory does not depend on its cores.
+    considered
+        Indices of the nodes on which Slurm waits for ends of jobs, ascending: with the features, and with the cores and
+        memory of one node; it does not look at GPUs, nor at memory for all cores of an exclusive job.
+    task_cores
+        Cores of a task; on a node without tasks, its cores.
     """
 
     partition: int
@@ -56,6 +61,8 @@ class Need:
     exclusive: bool
     least_nodes: int
     memory_per_core: int = 0
+    considered: tuple[int, ...] = ()
+    task_cores: int = 1
 
     @property
     def total(self) -> tuple[int, ...]:
@@ -193,6 +200,14 @@ class NodeTable:
         if unknown:
             return "GPUs of a kind that the machine does not have"
         exclusive = request.exclusive or partition.exclusive
+        each = _memory_per_core(request, partition)
+        featured = eligible
+        if exclusive and each:
+            # A job with whole nodes has all their cores, and memory for each of them.
+            full = [cores * each <= memory for cores, memory, *_ in (self.capacities[node] for node in eligible)]
+            eligible = tuple(node for node, fits in zip(eligible, full, strict=True) if fits)
+            if not eligible:
+                return "more memory than a node of its partition has"
         shape = self._shape(request, partition)
         if isinstance(shape, str):
             return shape
@@ -200,8 +215,13 @@ class NodeTable:
         least = self._least(eligible, nodes, vector, last, base, tasks)
         if isinstance(least, str):
             return least
-        each = _memory_per_core(request, partition)
-        return Need(place, eligible, nodes, vector, last, base, tasks, exclusive, least, each)
+        cores, memory = last[0], each or last[1] + base[1]
+        considered = tuple(
+            node for node in featured if self.capacities[node][0] >= cores and self.capacities[node][1] >= memory
+        )
+        return Need(
+            place, eligible, nodes, vector, last, base, tasks, exclusive, least, each, considered, request.cores
+        )  # fmt: skip
 
     def _shape(
         self, request: ResourceRequest, partition: Partition

@@ -202,8 +202,7 @@ def _compare_placed(arguments: Arguments, site: _Site | None) -> None:
             rows.append(row)
             differences += wrong
             print(f"{agreement_table([row])}\non the nodes that Slurm chose: {row['same_nodes']:,} jobs")
-            if row["paced_start"] is not None:
-                print(paced_note(row))
+            print(paced_note(row))
     if arguments.output is not None:
         write_csv(f"{arguments.output}.csv", rows, (*AGREEMENT_COLUMNS, "same_nodes", "paced_start"))
         write_csv(f"{arguments.output}-decisions.csv", differences, DECISION_COLUMNS)

@@ -5,12 +5,21 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from holdfast.experiments.commands.asking.arguments import TrustOption, new_directory
 from holdfast.experiments.terminal import note
 from holdfast.workloads.ground.errors import InputError, UnknownNameError
 from holdfast.workloads.ground.parameters import Nodes, Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from holdfast.experiments.slurm.lab import Lab
+    from holdfast.experiments.slurm.live_replay import SomeSlurm
+    from holdfast.workloads.logs.trace import TraceJob
+    from holdfast.workloads.machines.request import ResourceRequest
+    from holdfast.workloads.table.job import Job
 
 __all__ = ["Arguments", "main"]
 
@@ -29,6 +38,18 @@ class Arguments:
     lab: Annotated[str | None, Parameter("lab to submit to", default="the Slurm of this machine", metavar="DIR")] = None
     nodes: Annotated[
         Nodes | None, Parameter("size of the machine", default="that of the lab, else of the workload")
+    ] = None
+    machine: Annotated[
+        str | None,
+        Parameter(
+            "machine (TOML) of the lab, for a log with requests: partitions, tasks, cores, memory, GPUs, features",
+            default="equal nodes",
+            metavar="FILE",
+        ),
+    ] = None
+    columns: Annotated[
+        str | None,
+        Parameter("columns of a CSV or Parquet log with requests", default="recognised", metavar="ROLE=COLUMN"),
     ] = None
     sbatch: Annotated[
         tuple[str, ...],
@@ -54,31 +75,21 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.slurm.agreement import RULES, agreement, agreement_table, replay_summary
-    from holdfast.experiments.slurm.backfill_passes import write_passes
     from holdfast.experiments.slurm.lab import add_owners, open_lab
-    from holdfast.experiments.slurm.live_replay import LabSlurm, SiteSlurm, ask_limits, replay_on
-    from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
-    from holdfast.experiments.slurm.recorded_replay import ACTUAL, LIMITS, read_replay, write_actual
+    from holdfast.experiments.slurm.live_replay import LabSlurm, SiteSlurm, replay_on
     from holdfast.experiments.slurm.reservation_sequence import check_options
     from holdfast.experiments.slurm.submitted_jobs import OWNERS, make_submits
-    from holdfast.workloads.logs.readers import read_workload
-    from holdfast.workloads.logs.trace import Trace
 
     options = list(arguments.sbatch)
     check_options(options)
-    out = new_directory(arguments.output)
+    new_directory(arguments.output)
     lab = None if arguments.lab is None else open_lab(Path(arguments.lab).absolute())
-    workload = read_workload(arguments.workload)
-    recorded = workload.nodes if isinstance(workload, Trace) else None
-    size = arguments.nodes or (lab.nodes if lab else recorded)
-    if size is None:
-        raise InputError(f"{arguments.workload}: does not say how large the machine is; give it with --nodes")
+    jobs, requests, size = _workload(arguments, lab)
     owners = [name.strip() for name in arguments.owner.split(",") if name.strip()]
     unknown = [name for name in owners if name not in OWNERS]
     if unknown:
         raise UnknownNameError("property of a job", unknown[0], tuple(OWNERS))
-    submits = make_submits(workload.jobs, size, owners)
+    submits = make_submits(jobs, size, owners, requests)
     if len(submits) > _MOST:
         raise InputError(f"{arguments.workload}: has {len(submits):,} jobs; a replay takes at most {_MOST:,}")
     if lab is None and not arguments.yes:
@@ -87,24 +98,98 @@ def main(arguments: Arguments) -> None:
         add_owners(lab, *({one.owner[name] for one in submits if name in one.owner} for name in ("account", "qos")))
     slurm = LabSlurm(lab) if lab else SiteSlurm()
     rows = replay_on(slurm, submits, options, note)
-    limits = ask_limits(slurm) if "qos" in owners else ""
-    out.mkdir(exist_ok=True)
-    write_actual(out, rows)
-    if lab is not None and rows:
+    if arguments.machine is None:
+        _compare_pool(arguments, slurm, rows, size, len(submits))
+    else:
+        asked = {one.number: one.request for one in submits if one.request is not None}
+        _compare_machine(arguments, rows, asked, arguments.machine)
+
+
+def _workload(arguments: Arguments, lab: Lab | None) -> tuple[Iterable[TraceJob | Job], Sequence[ResourceRequest], int]:
+    """Jobs, their requests on the machine (none without one), and its size."""
+    if arguments.machine is not None:
+        return _workload_on_machine(arguments, arguments.machine, lab)
+    from holdfast.workloads.logs.readers import read_workload
+    from holdfast.workloads.logs.trace import Trace
+
+    if arguments.columns is not None:
+        raise InputError("--columns are those of a log with requests: give the machine with --machine, too")
+    workload = read_workload(arguments.workload)
+    recorded = workload.nodes if isinstance(workload, Trace) else None
+    size = arguments.nodes or (lab.nodes if lab else recorded)
+    if size is None:
+        raise InputError(f"{arguments.workload}: does not say how large the machine is; give it with --nodes")
+    return workload.jobs, (), size
+
+
+def _workload_on_machine(
+    arguments: Arguments, machine: str, lab: Lab | None
+) -> tuple[Iterable[TraceJob | Job], Sequence[ResourceRequest], int]:
+    from holdfast.experiments.commands.asking.arguments import LogReading
+    from holdfast.experiments.commands.asking.machine_options import fit_log
+
+    if lab is None:
+        raise InputError("--machine is for a lab, whose log has nodes and milliseconds: give it with --lab")
+    if arguments.nodes is not None:
+        raise InputError("--nodes must be left out with --machine, whose file has them")
+    trace, fitted = fit_log(arguments.workload, machine, LogReading(columns=arguments.columns))
+    names = lab.call(["sinfo", "-h", "-N", "-o", "%N"]).split()
+    if set(names) != set(fitted.machine.names):
+        raise InputError(f"{machine}: its nodes are not those of the lab; start it with --machine {machine}")
+    for reason, count in trace.excluded.items():
+        note(f"{count:,} jobs left out: {reason}")
+    return trace.jobs, fitted.requests, trace.nodes or fitted.machine.size
+
+
+def _compare_pool(arguments: Arguments, slurm: SomeSlurm, rows: list[dict[str, Any]], size: int, jobs: int) -> None:
+    """Write what happened on equal nodes, and compare it with all rules."""
+    from holdfast.experiments.slurm.agreement import RULES, agreement, agreement_table, replay_summary
+    from holdfast.experiments.slurm.backfill_passes import write_passes
+    from holdfast.experiments.slurm.live_replay import LabSlurm, ask_limits
+    from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
+    from holdfast.experiments.slurm.recorded_replay import ACTUAL, LIMITS, read_replay, write_actual
+
+    limits = ask_limits(slurm) if "qos" in arguments.owner else ""
+    directory = Path(arguments.output)
+    directory.mkdir(exist_ok=True)
+    write_actual(directory, rows)
+    if isinstance(slurm, LabSlurm) and rows:
         begin = rows[0]["origin"]
-        passes = LabSlurm(lab).rare_passes(begin, begin + max(row["end"] for row in rows))
+        passes = slurm.rare_passes(begin, begin + max(row["end"] for row in rows))
         if passes:
-            write_passes(out, [time - begin for time in passes])
+            write_passes(directory, [time - begin for time in passes])
     if limits:
-        (out / LIMITS).write_text(limits)
-    replay = read_replay(out, size, QueueLimits(qos=read_qos_limits(out / LIMITS)) if limits else NO_LIMITS)
+        (directory / LIMITS).write_text(limits)
+    replay = read_replay(directory, size, QueueLimits(qos=read_qos_limits(directory / LIMITS)) if limits else NO_LIMITS)
     some, _, _ = agreement(replay, RULES, tolerance=60.0, lag=5.0)
     print(f"{replay_summary(replay)}\n{agreement_table(some)}")
-    left = len(submits) - len(rows)
-    if left:
-        print(f"{left:,} jobs did not run")
-    directory = Path(arguments.output)
+    if jobs > len(rows):
+        print(f"{jobs - len(rows):,} jobs did not run")
     print(f"written to {directory / ACTUAL}; 'holdfast slurm compare {directory} --nodes {size} -o NAME' draws it")
+
+
+def _compare_machine(
+    arguments: Arguments, rows: list[dict[str, Any]], requests: Mapping[int, ResourceRequest], machine: str
+) -> None:
+    """Write what happened on nodes with resources, and compare it with Slurm's rule."""
+    from holdfast.experiments.slurm.agreement import agreement_table
+    from holdfast.experiments.slurm.machine_agreement import machine_agreement, paced_note, placed_summary
+    from holdfast.experiments.slurm.placed_replay import read_placed, write_placed
+    from holdfast.experiments.slurm.recorded_replay import ACTUAL
+    from holdfast.policies.slurm_backfill import SlurmBackfill
+    from holdfast.workloads.machines.machine_file import read_machine
+
+    directory = Path(arguments.output)
+    directory.mkdir(exist_ok=True)
+    write_placed(directory, rows, requests)
+    replay, described = read_placed(directory), read_machine(machine)
+    row, _, _ = machine_agreement(replay, described, "slurm", SlurmBackfill(), tolerance=60.0, lag=5.0)
+    print(f"{placed_summary(replay, described)}\n{agreement_table([row])}")
+    print(f"on the nodes that Slurm chose: {row['same_nodes']:,} jobs\n{paced_note(row)}")
+    print(
+        f"written to {directory / ACTUAL}; 'holdfast slurm compare {directory} --machine {machine} -o NAME' writes the "
+        "decisions that differ"
+    )
 
 
 def _ask(jobs: int, hours: float) -> None:

@@ -1,105 +1,104 @@
-"""Random jobs for a lab with partitions, shared nodes and GPUs, and how they get onto it.
+"""Random logs with requests, for labs with partitions, shared nodes and GPUs.
 
-The stored replays come from ``python -m tests.experiments.slurm.machine_tables LAB SEED TABLE``, with a lab that was
-started with ``--machine``.
+The stored replays come from ``python -m tests.experiments.slurm.machine_tables MACHINE SEED JOBS LOG``, a lab started
+with ``--machine MACHINE``, and ``holdfast slurm replay LOG --machine MACHINE --columns ROLES`` on it; ``ROLES`` is
+:data:`ROLES`.
 """
 
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from holdfast.experiments.slurm.lab import Lab, open_lab
-from holdfast.experiments.slurm.live_replay import LabSlurm, patiently
-from holdfast.experiments.slurm.submitted_jobs import Submit
 from holdfast.experiments.tables import write_csv
+from holdfast.workloads.machines.fitted_requests import NodeTable, UnfitError
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.machine_file import read_machine
+from holdfast.workloads.machines.request import ResourceRequest
 
-__all__ = ["COLUMNS", "SharedJob", "random_shared_table", "submit_shared_table"]
+__all__ = ["ROLES", "random_machine_log"]
 
-#: Columns of the table that is stored; times in seconds from the beginning, ``origin`` in seconds since 1970.
-COLUMNS = (
-    *("id", "submit", "tasks", "tasks_per_node", "memory_mb", "gpus", "features", "partition", "walltime"),
-    *("start", "end", "state", "by", "nodes", "completing", "origin"),
+_COLUMNS = (
+    *("id", "submit", "runtime", "walltime", "processors", "tasks", "tasks_per_node", "cores", "memory"),
+    *("gpus", "features", "partition", "exclusive"),
 )
+#: What ``--columns`` takes for such a log.
+ROLES = ",".join(f"{name}={name}" for name in _COLUMNS)
+_LIMITS = (10, 15, 20, 30, 45, 60)
+_GAPS = (1, 3, 10, 30)
 
 
-class SharedJob(NamedTuple):
-    """A submission: its time [s], runtime [s], limit [min], and what it asks for; 0 and "": nothing."""
-
-    at: float
-    runtime: float
-    minutes: int
-    tasks: int
-    tasks_per_node: int
-    partition: str
-    memory_mb: int = 0
-    gpus: int = 0
-    features: str = ""
-
-    @property
-    def options(self) -> list[str]:
-        """Options of sbatch."""
-        words = [f"--ntasks={self.tasks}", f"--ntasks-per-node={self.tasks_per_node}", f"--time={self.minutes}"]
-        words += [f"--partition={self.partition}"]
-        words += [f"--mem={self.memory_mb}"] if self.memory_mb else []
-        words += [f"--gres=gpu:{self.gpus}"] if self.gpus else []
-        return [*words, f"--constraint={self.features}"] if self.features else words
-
-
-def random_shared_table(seed: int, count: int) -> list[SharedJob]:
-    """Draw jobs for a machine with the partitions ``work`` and ``urgent``, and a load well above what it can do."""
+def random_machine_log(machine: Machine, seed: int, count: int) -> list[dict[str, Any]]:
+    """Draw jobs that the machine has room for, with a load well above what it can do."""
     random = np.random.default_rng([seed, 12])
-    jobs, at = [], 0.0
-    for _ in range(count):
-        at += float(random.choice((1, 5, 20, 60)))
-        minutes = int(random.choice((10, 15, 20, 30, 45, 60)))
-        runtime = float(round(60 * minutes * random.uniform(0.1, 0.97)))
-        partition = str(random.choice(("work", "work", "work", "urgent")))
-        each = int(random.choice((1, 2, 4, 4, 8, 8)))
-        nodes = int(random.choice((1, 1, 1, 2, 2, 3)))
-        kind = random.choice(("cores", "cores", "cores", "memory", "gpus", "features"))
-        if kind == "memory":
-            jobs.append(
-                SharedJob(at, runtime, minutes, each, each, partition, int(random.choice((8000, 20000, 30000))))
-            )
-        elif kind == "gpus":
-            jobs.append(SharedJob(at, runtime, minutes, 2, 2, partition, gpus=int(random.choice((1, 1, 2, 4)))))
-        elif kind == "features":
-            jobs.append(
-                SharedJob(at, runtime, minutes, each, each, partition, features=str(random.choice(("cpu", "big"))))
-            )
-        else:
-            jobs.append(SharedJob(at, runtime, minutes, nodes * each, each, partition))
-    return jobs
+    rows: list[dict[str, Any]] = []
+    at = 0.0
+    while len(rows) < count:
+        minutes = int(random.choice(_LIMITS))
+        request = random_request(machine, random)
+        try:
+            NodeTable.for_requests(machine, [request]).needs(request, 60.0 * minutes)
+        except UnfitError:
+            continue
+        at += float(random.choice(_GAPS))
+        memory = "" if request.memory is None else f"{request.memory}M{'c' if request.memory_per_core else ''}"
+        rows.append(
+            {
+                "id": len(rows) + 1,
+                "submit": at,
+                "runtime": float(round(60 * minutes * random.uniform(0.1, 0.97))),
+                "walltime": 60 * minutes,
+                "processors": (request.tasks or 1) * request.cores,
+                "tasks": request.tasks or "",
+                "tasks_per_node": request.tasks_per_node or "",
+                "cores": request.cores,
+                "memory": memory,
+                "gpus": ",".join(f"{kind}:{number}" for kind, number in request.gpus.items()),
+                "features": request.features,
+                "partition": ",".join(request.partitions),
+                "exclusive": "yes" if request.exclusive else "",
+            }
+        )
+    return rows
 
 
-def submit_shared_table(lab: Lab, jobs: Sequence[SharedJob]) -> list[Mapping[str, Any]]:
-    """Submit at the times of the table, wait until all jobs have ended, and collect what happened."""
-    slurm = LabSlurm(lab)
-    begin = slurm.now() + 30.0
-    submits: dict[int, Submit] = {}
-    for number, job in enumerate(jobs, 1):
-        time.sleep(max(0.0, begin + job.at - slurm.now()) / lab.speed)
-        words = ["sbatch", "--parsable", "-o", "/dev/null", *job.options, "--wrap", f"exec sleep {job.runtime:g}"]
-        found = int(patiently(slurm, words).strip().partition(";")[0])
-        submits[found] = Submit(number, job.at, 1, job.runtime, job.minutes)
-    while patiently(slurm, ["squeue", "-h", "-o", "%i"]).split():
-        time.sleep(1.0)
-    time.sleep(60.0 / lab.speed)
-    rows = []
-    for row in slurm.outcomes(submits):
-        job = jobs[row["id"] - 1]
-        times = {name: round(row[name] - begin, 3) for name in ("submit", "start", "end")}
-        asked = {**job._asdict(), "memory_mb": job.memory_mb or "", "gpus": job.gpus or ""}
-        rows.append({**asked, **row, **times, "nodes": row["node_list"], "origin": round(begin, 3)})
-    return sorted(rows, key=lambda row: row["id"])
+def random_request(machine: Machine, random: np.random.Generator) -> ResourceRequest:
+    """Draw what a job asks for, which the machine may not have room for."""
+    names = [partition.name for partition in machine.partitions]
+    # Slurm 22.05 gives whole nodes in all partitions of a job once it has tried one that gives whole nodes.
+    several = random.random() < 0.15 and not any(partition.exclusive for partition in machine.partitions)
+    chosen = random.permutation(names)[: 2 if several else 1]
+    each = int(random.choice((1, 2, 4, 4, 8, 8)))
+    nodes = int(random.choice((1, 1, 1, 2, 2, 3)))
+    request = ResourceRequest(partitions=tuple(map(str, chosen)))
+    form = random.random()
+    if form < 0.6:
+        request = replace(request, tasks=nodes * each, tasks_per_node=each)
+    elif form < 0.8:
+        request = replace(request, tasks=nodes, tasks_per_node=1, cores=each)
+    else:
+        request = replace(request, tasks=int(random.choice((1, 3, 6, 10, 14))), cores=int(random.choice((1, 1, 2))))
+    kind = random.random()
+    if kind < 0.2:
+        request = replace(request, memory=int(random.choice((4000, 8000, 20000, 30000))))
+    elif kind < 0.3:
+        request = replace(request, memory=int(random.choice((1000, 3000, 5000))), memory_per_core=True)
+    elif kind < 0.5:
+        kinds = sorted({"gpu", *(name for each_kind in machine.kinds for name in each_kind.gpus)})
+        shape = {"tasks": int(random.choice((1, 1, 1, 2))), "tasks_per_node": 1, "cores": 2}
+        request = replace(
+            ResourceRequest(**shape, partitions=request.partitions),
+            gpus={str(random.choice(kinds)): int(random.choice((1, 1, 1, 2)))},
+        )
+    elif kind < 0.6:
+        features = sorted({feature for each_kind in machine.kinds for feature in each_kind.features})
+        request = replace(request, features=str(random.choice(features)))
+    return replace(request, exclusive=True) if random.random() < 0.05 else request
 
 
 if __name__ == "__main__":
-    place, seed, table = sys.argv[1:]
-    write_csv(table, submit_shared_table(open_lab(Path(place).absolute()), random_shared_table(int(seed), 90)), COLUMNS)
+    machine, seed, jobs, log = sys.argv[1:]
+    write_csv(log, random_machine_log(read_machine(machine), int(seed), int(jobs)), _COLUMNS)

@@ -14,9 +14,10 @@ from holdfast.experiments import cli
 from holdfast.experiments.slurm import lab as labs
 from holdfast.experiments.slurm import live_replay
 from holdfast.experiments.slurm.backfill_passes import PASSES, read_passes, write_passes
+from holdfast.experiments.slurm.controller_log import log_times, parse_jobs
 from holdfast.experiments.slurm.daemons import launch
 from holdfast.experiments.slurm.lab import start_lab
-from holdfast.experiments.slurm.live_replay import LabSlurm, log_times, parse_jobs, replay_on
+from holdfast.experiments.slurm.live_replay import LabSlurm, replay_on
 from holdfast.experiments.slurm.recorded_replay import read_replay, write_actual
 from holdfast.experiments.slurm.submitted_jobs import Submit, generate_workload, make_submits
 from holdfast.experiments.slurm.templates import fill_template

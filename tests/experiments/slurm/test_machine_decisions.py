@@ -77,5 +77,5 @@ def test_all_starts_and_nodes_of_a_live_slurm_are_equal_by_the_times_of_its_pass
     assert "of 500 jobs and 755 decisions; late, not wrong: 1 under slurm" in printed
     assert "all starts and nodes are equal\n" in printed
     assert "on the nodes that Slurm chose: 500 jobs\n" in printed
-    starts = "500 starts are equal by the times of Slurm's passes, 220 with the same times after each event\n"
+    starts = "500 starts are equal by Slurm's passes, 220 with the same times after each event\n"
     assert printed.endswith(starts)

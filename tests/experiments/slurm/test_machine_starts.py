@@ -114,6 +114,18 @@ def test_delays_are_read_from_starts() -> None:
     }
 
 
+def test_the_thread_that_comes_first_decides_about_nodes() -> None:
+    # Job 2 waits for n2, the only node of urgent, planned there at 100. Job 3 asks for both partitions. The main
+    # scheduler keeps n2 for job 2 and starts job 3 on n1; the backfill thread starts it on n2, where it ends in time.
+    both = job(3, 2, 5, 1, limit=60, partition="urgent")
+    both = both._replace(request=ResourceRequest(cores=1, partitions=("urgent", "work")))
+    jobs = job(1, 0, 100, 3, limit=100, partition="urgent"), job(2, 1, 10, 4, partition="urgent"), both
+    threads = {3: PassDelays(0, 0, submit_by="backfill")}
+    replay = PlacedReplay("by hand", jobs)
+    found = [simulate_machine_starts(TWO, replay, SlurmBackfill(), threads=each)[3] for each in ({}, threads)]
+    assert found == [(2, ("n1",)), (2, ("n2",))]
+
+
 def test_jobs_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="a job asks for more cores than a node of its partition has"):
         starts(job(1, 0, 10, 5))

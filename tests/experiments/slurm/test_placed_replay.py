@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.slurm.placed_replay import PlacedJob, is_placed, read_placed
+from holdfast.experiments.slurm.placed_replay import PlacedJob, is_placed, read_placed, write_placed
+from holdfast.experiments.slurm.slurm_machine import SlurmMachine
 from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.request import ResourceRequest
 
 HEAD = "id,submit,tasks,tasks_per_node,memory_mb,gpus,features,partition,walltime,start,end,by,nodes,completing,origin"
@@ -37,6 +39,40 @@ def test_a_row_has_times_request_and_nodes(tmp_path: Path) -> None:
     assert (replay.name, replay.origin, replay.jobs[1].wait) == ("replay", 1700000000, 1.5)
 
 
+def test_a_replay_is_written_and_read_with_its_requests_and_cores(tmp_path: Path) -> None:
+    request = ResourceRequest(tasks=5, cores=2, memory=500, memory_per_core=True, gpus={"v100": 1}, exclusive=True)
+    row = {"id": 3, "submit": 1.0, "start": 2.5, "end": 9.0, "walltime": 60.0, "node_list": "n[2-3]"}
+    row |= {"by": "backfill", "state": "COMPLETED", "slurm_id": 7, "completing": 0.0}
+    write_placed(tmp_path, [{**row, "node_cores": {"n3": 4, "n2": 6}, "origin": 1.7e9}], {3: request})
+    assert is_placed(tmp_path)
+    assert read_placed(tmp_path).jobs == (PlacedJob(3, 1, 2.5, 9, 60, request, ("n2", "n3"), 0.0, "backfill", (6, 4)),)
+
+
+def test_recorded_cores_say_what_a_job_held() -> None:
+    # By the rule, the tasks of job 1 fill n1 first; Slurm gave it six cores of n2, so that job 2 has room on n1.
+    machine = make_machine(nodes=[{"names": "n[1-2]", "cores": 8, "memory": "8000M"}])
+    request = ResourceRequest(tasks=8, memory=100, memory_per_core=True)
+    first = PlacedJob(1, 0, 0, 10, 60, request, ("n1", "n2"), cores=(2, 6))
+    second = PlacedJob(2, 0, 0, 10, 60, ResourceRequest(cores=6), ("n1",))
+    slurm = SlurmMachine(machine, [first, second])
+    assert [list(vector)[:2] for vector in slurm.run(first, 0).taken] == [[2, 200], [6, 600]]
+    assert slurm.state([slurm.run(first, 0), slurm.run(second, 0)]) is not None
+    blind = first._replace(cores=())
+    slurm = SlurmMachine(machine, [blind, second])
+    assert slurm.state([slurm.run(blind, 0), slurm.run(second, 0)]) is None
+
+
+def test_of_two_partitions_the_one_that_suits_nodes_and_cores_counts() -> None:
+    partitions = [{"name": "whole", "nodes": "n1", "exclusive": True}, {"name": "work", "nodes": "ALL"}]
+    machine = make_machine(nodes=[{"names": "n[1-2]", "cores": 8}], partitions=partitions)
+    request = ResourceRequest(cores=2, partitions=("whole", "work"))
+    held = {}
+    for node, cores in (("n1", 8), ("n1", 2), ("n2", 2)):
+        job = PlacedJob(1, 0, 0, 10, 60, request, (node,), cores=(cores,))
+        held[node, cores] = SlurmMachine(machine, [job]).run(job, 0).taken[0][0]
+    assert held == {("n1", 8): 8, ("n1", 2): 2, ("n2", 2): 2}
+
+
 def test_other_tables_are_no_such_replays(tmp_path: Path) -> None:
     assert is_placed(written(tmp_path, ROW))
     assert not is_placed(tmp_path)
@@ -51,13 +87,15 @@ def test_other_tables_are_no_such_replays(tmp_path: Path) -> None:
         ([ROW, ROW], "holds a job twice"),
         ([ROW.replace("5.5", "8")], ":2: submit, start and end must follow one another"),
         ([ROW.replace("5.5", "soon")], ":2: submit must be a number of at most"),
-        ([ROW.replace(",8,4,", ",8.5,4,")], ":2: id, tasks, memory and GPUs must be whole numbers"),
+        ([ROW.replace(",8,4,", ",8.5,4,")], ":2: tasks must be a whole number of at least 1, not 8.5"),
+        ([f"{ROW},8"], r":2: node_cores must have 2 numbers, such as 8\+4, not 8"),
         ([ROW.replace("n[1-2]", "n[1-")], r":2: nodes must be names such as n\[1-4\], not n\[1-"),
     ],
 )
 def test_rows_that_are_no_jobs_are_refused(rows: list[str], sentence: str, tmp_path: Path) -> None:
+    head = f"{HEAD},node_cores" if rows[0].count(",") > HEAD.count(",") else HEAD
     with pytest.raises(TraceError, match=sentence):
-        read_placed(written(tmp_path, *rows))
+        read_placed(written(tmp_path, *rows, head=head))
 
 
 @pytest.mark.parametrize(
@@ -91,5 +129,5 @@ def test_the_command_writes_rows_and_decisions(
     written(tmp_path, ROW)
     assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml", "-o", "found"]) == 0
     assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 jobs" in capsys.readouterr().out
-    assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1,")
+    assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1,1")
     assert len((tmp_path / "found-decisions.csv").read_text().splitlines()) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -10,10 +11,10 @@ from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.simulator.resources.machine_jobs import MachineJob
 from holdfast.simulator.resources.machine_replay import replay_on_machine
 from holdfast.simulator.resources.slurm_choice import Room, choose_nodes
-from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun
+from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
 from holdfast.simulator.resources.slurm_plan import Request, SlurmPass
 from holdfast.workloads.ground.units import SECOND
-from holdfast.workloads.machines.fitted_requests import Need
+from holdfast.workloads.machines.fitted_requests import Need, NodeTable, UnfitError
 from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.request import ResourceRequest
 
@@ -47,6 +48,55 @@ def test_cores_without_memory_do_not_count() -> None:
     state.start(PlannedRun(SECOND, (1,), ((4, 0, 0),), 2))
     assert [state.rooms(need(1, 1), 7)[node].cores for node in range(3)] == [6, 4, 8]
     assert [state.rooms(need(1, 1, memory_per_core=100), 7)[node].cores for node in range(3)] == [1, 4, 8]
+
+
+def test_cores_count_in_whole_tasks_and_beside_gpus_as_far_as_they_are_needed() -> None:
+    # As nodes x3 and x4 of a lab: 12 and 8 free cores are one task of eight each, so that the first node is chosen.
+    state = NodeState([(12, 0, 2), (8, 0, 2)], [1, 1])
+    wide = replace(need(1, 8), task_cores=8)
+    gpus = replace(need(1, 2), vector=(2, 0, 1), last=(2, 0, 1))
+    assert [[state.rooms(each, 3)[node].cores for node in (0, 1)] for each in (need(1, 8), wide, gpus)] == [
+        [12, 8],
+        [8, 8],
+        [2, 2],
+    ]
+
+
+def test_an_exclusive_job_needs_its_memory_per_core_for_all_cores() -> None:
+    machine = make_machine(
+        nodes=[{"names": "a1", "cores": 4, "memory": "8000M"}, {"names": "a2", "cores": 8, "memory": "8000M"}]
+    )
+    request = ResourceRequest(cores=2, memory=1500, memory_per_core=True, exclusive=True)
+    table = NodeTable.for_requests(machine, [request])
+    (found,) = table.needs(request, 60.0)
+    assert (found.eligible, found.considered) == ((0,), (0, 1))
+    with pytest.raises(UnfitError, match="more memory than a node of its partition has"):
+        table.needs(replace(request, memory=3000), 60.0)
+    jobs = [MachineJob(number, 0, 10, 10, request) for number in (1, 2)]
+    for placement, rule in (("pack", "easy"), ("slurm", SlurmBackfill())):
+        starts = replay_on_machine(machine, jobs, backfilling=rule, placement=placement).starts
+        assert [run.start // SECOND for run in starts if run is not None] == [0, 10], placement
+
+
+def test_a_plan_is_tried_again_at_the_end_of_every_reservation() -> None:
+    # Job 1 has node 0 from 100 to 200, jobs 2 and 3 have nodes 3 and 4 from 130 and 140 on. Job 4 wants two of the
+    # first three nodes for 110 s, released at 400 at last. At 0 it is tried without node 0, and neither at 130
+    # nor at 140 another node becomes free; but at 200 it gets that one. Job 5 has room now.
+    state = NodeState([(1, 0, 0)] * 6, [1] * 6)
+    ends = {0: 100, 1: 400, 2: 400, 3: 130, 4: 140}
+    running = [PlannedRun(end * SECOND, (node,), ((1, 0, 0),), node) for node, end in ends.items()]
+    for run in running:
+        state.start(run)
+    wanted = {1: ((0,), 1, 100), 2: ((3,), 1, 900), 3: ((4,), 1, 900), 4: ((0, 1, 2), 2, 110), 5: ((5,), 1, 10)}
+    queue = [
+        Request(job, 0, need(count, 1, eligible=nodes), walltime * SECOND)
+        for job, (nodes, count, walltime) in wanted.items()
+    ]
+    moment = SlurmPass(SlurmBackfill(), 0, state, running, lambda each: node_set(each.eligible), [63])
+    moment.backfill(queue)
+    assert [request.job for request, _ in moment.starts] == [5]
+    plans = {job: (plan.start // SECOND, plan.nodes) for (job, _), plan in moment.reserved.items()}
+    assert plans == {1: (100, 0b1), 2: (130, 0b1000), 3: (140, 0b10000), 4: (400, 0b11)}
 
 
 @pytest.mark.parametrize("other", [True, False])

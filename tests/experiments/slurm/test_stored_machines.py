@@ -1,0 +1,49 @@
+"""Live replays on labs with partitions, tiers, shared nodes and GPUs, stored: decisions and starts beside the rule.
+
+``tiers`` has two overlapping partitions, one with a higher tier; ``kinds`` two kinds of GPUs, and weights; ``whole`` a
+partition of whole nodes with a higher tier. All jobs come from :mod:`tests.experiments.slurm.machine_tables`.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from holdfast.experiments.slurm.machine_agreement import machine_agreement
+from holdfast.experiments.slurm.placed_replay import read_placed
+from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.workloads.machines.host_list import expand
+from holdfast.workloads.machines.machine_file import read_machine
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "slurm-machines"
+#: Equal starts, jobs, equal decisions, and decisions. The first decision that differs moves what follows.
+REPLAYS = {"tiers": (63, 130, 165, 166), "kinds": (130, 130, 179, 179), "whole": (69, 130, 161, 163)}
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("name", REPLAYS)
+def test_decisions_of_a_live_slurm_agree(name: str) -> None:
+    replay, machine = read_placed(FIXTURES / name), read_machine(FIXTURES / name / "machine.toml")
+    row, wrong, _ = machine_agreement(replay, machine, "slurm", SlurmBackfill(), tolerance=60, lag=5)
+    assert (row["same_start"], len(replay.jobs), row["equal"], row["decisions"]) == REPLAYS[name]
+    assert row["equal"] >= 0.98 * row["decisions"]
+    assert len(wrong) == row["decisions"] - row["equal"]
+
+
+@pytest.mark.parametrize("name", REPLAYS)
+def test_what_a_replay_records_is_what_sacct_says(name: str) -> None:
+    """Times within the second of sacct, nodes, and cores in all."""
+    with (FIXTURES / name / "sacct.txt").open() as file:
+        accounted = {row["JobIDRaw"]: row for row in csv.DictReader(file, delimiter="|")}
+    with (FIXTURES / name / "actual.csv").open() as file:
+        recorded = list(csv.DictReader(file))
+    assert len(recorded) == REPLAYS[name][1]
+    for row in recorded:
+        beside = accounted[row["slurm_id"]]
+        origin = float(row["origin"])
+        for kind in ("start", "end"):
+            assert float(row[kind]) + origin == pytest.approx(float(beside[kind.capitalize()]), abs=2)
+        assert expand(row["nodes"]) == expand(beside["NodeList"])
+        assert f"cpu={sum(map(int, row['node_cores'].split('+')))}," in beside["AllocTRES"]
