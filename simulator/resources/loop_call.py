@@ -148,7 +148,7 @@ def _outcome(columns: ReplayColumns, pools: NodePools, given: LoopArguments) -> 
     )
     nodes_of = dict(zip((first for first, _ in pooled), pools.place(run for _, run in pooled), strict=True))
 
-    def nodes_taken(first: int, size: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    def job_nodes(first: int, size: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
         return nodes_of.get(first) or (
             tuple(holders[first : first + size].tolist()),
             tuple(map(tuple, taken[first : first + size].tolist())),
@@ -159,7 +159,7 @@ def _outcome(columns: ReplayColumns, pools: NodePools, given: LoopArguments) -> 
             begun,
             over,
             machine.partitions[partition_of[option]].name,
-            *nodes_taken(first, size),
+            *job_nodes(first, size),
             None if stopped[place] < 0 else columns.limits[stopped[place]],
             job_wait(columns, order, noted[place]),
             turn[first],

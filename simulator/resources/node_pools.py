@@ -1,10 +1,10 @@
 """Pools of equal nodes, each of which a replay takes as one node.
 
-A pool is a partition whose nodes are equal, belong to no other partition and go to jobs as whole nodes. While at most
-one waiting job of a partition has a reservation, it decides about no start which of its free nodes a job gets: only
-their number counts. So the loop replays the pool as one node with the resources of all, and the nodes of each job are
-chosen afterwards. Without this, 20,000 jobs on four pools of 1,098 nodes took 40 s in the compiled loop; they take
-0.2 s (``python -m tests.benchmarks.machines``).
+A pool is a partition of equal nodes that belong to no other partition and go to jobs as a whole. While at most one
+waiting job of a partition has a reservation, starts depend on the number of its free nodes alone. So the loop replays
+the pool as one node with the resources of all, and the nodes of each job are chosen afterwards. Without this, 20,000
+jobs on four pools of 1,098 nodes took 40 s in the compiled loop; they take 0.4 s
+(``python -m tests.benchmarks.machines``).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def pool_nodes(columns: ReplayColumns, depth: int, placement: int) -> tuple[Repl
                 if len({machine.kind_of_nodes[node] for node in places}) == 1:
                     nodes[number] = places
     pools = NodePools(
-        nodes, {number: table.counted(places[0], table.capacities[places[0]]) for number, places in nodes.items()}
+        nodes, {number: table.known_amounts(places[0], table.capacities[places[0]]) for number, places in nodes.items()}
     )
     return (_with_pools(columns, nodes) if nodes else columns), pools
 

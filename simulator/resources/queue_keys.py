@@ -154,7 +154,7 @@ class MachineQueue:
     def sort(self, waiting: Sequence[int], now: int) -> list[int]:
         """The numbers of waiting jobs in the order of the queue at a time [ticks since the first submit]."""
         self._end_until(now)
-        self._add_ended(now)
+        self._inherit_usage(now)
         self._view.now = now
         # Sizes are floats here, which all orders take.
         jobs: Sequence[Any] = self._jobs
@@ -165,7 +165,7 @@ class MachineQueue:
             return sorted(waiting, key=lambda job: (-self._tiers[job], at(jobs[job]), job))
         return sorted(waiting, key=lambda job: (-self._tiers[job], key(jobs[job], now), job))
 
-    def _add_ended(self, now: int) -> None:
+    def _inherit_usage(self, now: int) -> None:
         """Count the runs before the first choice once they have all ended."""
         last = None if self._ended is None else self._ended.last_end
         if self._ledger and self._ended and last is not None and now + self._origin >= to_ticks(last):

@@ -244,7 +244,7 @@ class _Replay:
                 machine.partitions[columns.distinct[columns.options[option][0]].partition].name,
                 tuple(self.order[node] for node in run.nodes),
                 tuple(
-                    columns.table.counted(self.order[node], tuple(amounts))
+                    columns.table.known_amounts(self.order[node], tuple(amounts))
                     for node, amounts in zip(run.nodes, run.taken, strict=True)
                 ),
                 None if limit is None else columns.limits[limit],

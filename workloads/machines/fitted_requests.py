@@ -125,8 +125,8 @@ class NodeTable:
         """Whether the memory of each node is counted."""
         return tuple(self.machine.kinds[place].memory is not None for place in self.machine.kind_of_nodes)
 
-    def counted(self, node: int, vector: tuple[int, ...]) -> tuple[int, ...]:
-        """A vector of a node without memory that is not counted."""
+    def known_amounts(self, node: int, vector: tuple[int, ...]) -> tuple[int, ...]:
+        """A vector of a node, without memory where it is not counted."""
         return vector if self.counts_memory[node] else (vector[0], 0, *vector[2:])
 
     @cached_property
