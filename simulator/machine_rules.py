@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from holdfast.policies.mechanism import Mechanism
 from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.machine_jobs import MachineJob
 from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
@@ -154,9 +155,14 @@ def check_machine_replay(options: Options, placement: str | None = None) -> None
 
 
 def replay_under(
-    machine: Machine, jobs: Sequence[MachineJob], options: Options, placement: str, outages: Sequence[Outage] = ()
+    machine: Machine,
+    jobs: Sequence[MachineJob],
+    options: Options,
+    placement: str,
+    outages: Sequence[Outage] = (),
+    ended: PastUsage | None = None,
 ) -> MachineReplay:
-    """Replay jobs under the order and the backfilling rule of options.
+    """Replay jobs under the order and the backfilling rule of options; ``ended`` are runs before any job waits.
 
     Raises
     ------
@@ -179,4 +185,5 @@ def replay_under(
         placement=placement,
         order=options.order,
         outages=outages,
+        ended=ended,
     )

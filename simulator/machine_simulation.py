@@ -171,10 +171,10 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
     for row, place in enumerate(replay.starts):
         if place is not None:
             starts[row], ends[row] = place.start, place.end
-            taken[row] = len(place.nodes) if whole else sum(vector[0] for vector in place.taken)
+            taken[row] = len(place.nodes) if whole else place.total[0]
     past = _PastRuns(len(table))
     for row, place in replay.past:
-        past.add(row, place, len(place.nodes) if whole else sum(vector[0] for vector in place.taken))
+        past.add(row, place, len(place.nodes) if whole else place.total[0])
     ran = starts != ABSENT
     columns = dict(rigid_records(table, np.where(past.counts > 0, past.first, starts), ends).columns)
     if replay.past:

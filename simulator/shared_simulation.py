@@ -246,7 +246,7 @@ def _replay(
         until = None if waits.limited_until is None else waits.limited_until + origin
         wait = JobWait(waits.limit, waits.nodes, waits.reservation, until, waits.other, promised, promised_at)
         nodes = tuple(sorted(item.taken))
-        taken = tuple(item.taken[node] for node in nodes)
+        taken = tuple(workload.table.known_amounts(node, item.taken[node]) for node in nodes)
         partition = names[item.need.partition]
         return JobStart(
             item.start + origin,

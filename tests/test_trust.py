@@ -12,6 +12,7 @@ import ast
 import json
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -377,7 +378,11 @@ def test_without_trust_no_file_names_code(name: str, place: Path, capsys: pytest
         if plant.imports
     ],
 )
-def test_with_trust_the_code_runs(name: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_trust_the_code_runs(
+    name: str, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The code raises errors, of which reports are written there.
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
     PLANTS[name].put(place)
     called(PLANTS[name].words[0], "--trust")
     assert ran(place), capsys.readouterr().err

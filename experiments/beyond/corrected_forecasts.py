@@ -59,7 +59,7 @@ _ENOUGH = 1000
 #: Moments of a part.
 _PART = 100
 #: Generated years have other seeds than those of beyond-forecast, and than those that the correction was chosen on.
-_NEW = 3000
+_NEW = 20_000
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ J. M. Bates, C. W. J. Granger, "The combination of forecasts", Operational Resea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +71,12 @@ class Evidence(NamedTuple):
     started: npt.NDArray[np.bool_]
     times: Floats
     features: Floats
+
+    def select(self, places: Sequence[int]) -> Evidence:
+        """The back-tests at some places."""
+        index = np.array(places, dtype=np.intp)
+        waits, started, times = self.waits[index], self.started[index], self.times[index]
+        return Evidence(self.forecasts[index], waits, started, times, self.features[index])
 
     def until(self, at: float, place: int) -> Evidence:
         """What was known at a time [s] of the last 160 tests before a place: later starts are not known yet."""
@@ -175,13 +182,13 @@ def replay(evidence: Evidence) -> tuple[list[int], Floats]:
     Returns
     -------
     tuple
-        Places of the tests whose jobs have started and before which at least :data:`ENOUGH` jobs had started, and their
-        corrected quantiles on the scale, shape (places, steps).
+        Places of the tests before which at least :data:`ENOUGH` jobs had started, and their corrected quantiles on the
+        scale, shape (places, steps).
     """
     places, found = [], []
     for place, at in enumerate(evidence.times.tolist()):
         known = evidence.until(at, place)
-        if evidence.started[place] and known.started.sum() >= ENOUGH:
+        if known.started.sum() >= ENOUGH:
             places.append(place)
             found.append(correct_forecast(known, evidence.forecasts[place], evidence.features[place]))
     return places, np.array(found).reshape(len(places), len(STEPS))

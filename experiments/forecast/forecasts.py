@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -95,6 +96,11 @@ class Forecast:
         starts and probabilities are corrected by them, ``corrected`` is true, the starts of the draws are
         ``simulated_p05`` and so on, and ends are shifted like the starts.
         """
+        return [dict(row) for row in self._rows]
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        # The table and the file both need them; to correct 121 jobs with 100,000 in the past takes 1 s.
         columns: dict[str, list[float]] = {}
         for name, values in (("start", self.waits), ("end", self.ends - self.state.at)):
             for level, found in zip(LEVELS, np.quantile(values, LEVELS, axis=0, method="inverted_cdf"), strict=True):

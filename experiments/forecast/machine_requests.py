@@ -12,6 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from holdfast.experiments.forecast.machine_state import MachineState
+from holdfast.experiments.forecast.prior_usage import usage_on_machine
+from holdfast.policies.order import ORDERS
+from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.simulator.machine_rules import replay_under
 from holdfast.simulator.options import Options
 from holdfast.simulator.resources.machine_jobs import MachineJob
@@ -42,16 +45,19 @@ class MachineRequests:
         Request of each job of the history, by its number there, from 1.
     placement
         Rule for the choice among nodes that fit: ``pack``, ``spread`` or ``slurm``.
+    ended
+        Past usage of the jobs that have ended, in node equivalents; None: the queue order does not count it.
     """
 
     machine: Machine
     present: Mapping[int, ResourceRequest] = field(repr=False)
     past: tuple[ResourceRequest, ...] = field(default=(), repr=False)
     placement: str = "pack"
+    ended: PastUsage | None = field(default=None, repr=False)
 
     @classmethod
-    def known_at(cls, trace: Trace, workload: MachineWorkload, at: float) -> MachineRequests:
-        """The requests that are known at a time.
+    def known_at(cls, trace: Trace, workload: MachineWorkload, at: float, order: str = "fcfs") -> MachineRequests:
+        """The requests that are known at a time, and the past usage if the queue order counts it.
 
         Parameters
         ----------
@@ -59,6 +65,8 @@ class MachineRequests:
             A log on a machine (:func:`holdfast.workloads.requests.fitted_trace.fit_log_to_machine`).
         at
             The time, on the clock of the log [s].
+        order
+            Order of the queue.
         """
         jobs = trace.jobs
         places = np.flatnonzero(jobs.queued <= at)
@@ -66,7 +74,12 @@ class MachineRequests:
         ids = jobs.column("job_id")[places]
         # The state numbers jobs by their places where ids are not unique.
         numbers = ids.tolist() if len(np.unique(ids)) == len(ids) else range(1, len(ids) + 1)
-        return cls(workload.machine, dict(zip(numbers, past, strict=True)), past, workload.placement)
+        ended = None
+        if ORDERS[order].half_life is not None:
+            over = np.flatnonzero(jobs.starts + jobs.column("runtime") <= at).tolist()
+            requests = map(workload.requests.__getitem__, over)
+            ended = usage_on_machine(zip(jobs.select(np.array(over, int)), requests, strict=True), workload.table)
+        return cls(workload.machine, dict(zip(numbers, past, strict=True)), past, workload.placement, ended)
 
     def with_job(
         self, state: MachineState, request: ResourceRequest, walltime: float, user: str = "", project: str = ""
@@ -153,7 +166,7 @@ class MachineRequests:
             If an option is not modelled on a machine, or a job never starts.
         """
         rows = [self._machine_job(job, past, state.at) for job, past in jobs]
-        replay = replay_under(self.machine, rows, Options.of(**options), self.placement, state.outages)
+        replay = replay_under(self.machine, rows, Options.of(**options), self.placement, state.outages, self.ended)
         starts = {row.job_id: start for row, start in zip(rows, replay.starts, strict=True) if row.job_id in awaited}
         found = {}
         for job_id, start in starts.items():

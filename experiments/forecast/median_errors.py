@@ -41,6 +41,10 @@ class MedianErrors(NamedTuple):
     errors: Floats
     starts: Floats
 
+    def before(self, place: int) -> MedianErrors:
+        """The errors of the back-tests before a place."""
+        return MedianErrors(*(column[:place] for column in self))
+
 
 def join_medians(quantiles: Floats, medians: Floats, past: MedianErrors, at: float) -> Floats:
     """Replace the median of a corrected forecast by a mean of it and those of the experts, on the scale of corrections.

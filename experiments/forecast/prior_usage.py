@@ -15,11 +15,12 @@ from holdfast.simulator.machine.prior_state import PastUsage, PriorState
 from holdfast.simulator.resources.replay_columns import node_equivalents
 from holdfast.workloads.logs.node_names import NamedNodes, NodeNumbers
 from holdfast.workloads.logs.starting_state import find_starting_state
-from holdfast.workloads.logs.trace import Trace, TraceJobs
+from holdfast.workloads.logs.trace import Trace, TraceJob, TraceJobs
+from holdfast.workloads.machines.fitted_requests import NodeTable
 from holdfast.workloads.machines.machine_workload import MachineWorkload
 from holdfast.workloads.machines.request import ResourceRequest
 
-__all__ = ["machine_prior_state", "node_names", "past_usage", "prior_state", "usage_by_runs"]
+__all__ = ["machine_prior_state", "node_names", "past_usage", "prior_state", "usage_by_runs", "usage_on_machine"]
 
 
 class _Holder(Protocol):
@@ -105,13 +106,18 @@ def machine_prior_state(
     if state is None:
         return None
     running = [job for job in trace.jobs if job.running_since is not None]
-    held = []
-    for job in (*trace.ended, *running):
-        request, start = requests[job.job_id], job.start
-        if start is not None:
-            need = workload.table.needs(request, job.walltime)[0]
-            account = request.account or account_name(job)
-            held.append((account, node_equivalents(workload.table, need), start, start + job.runtime))
-    accounts, sizes, starts, ends = zip(*held, strict=True) if held else ((), (), (), ())
+    usage = usage_on_machine(((job, requests[job.job_id]) for job in (*trace.ended, *running)), workload.table)
     first = min(job.submit for job in (*trace.ended, *trace.jobs))
-    return PriorState(PastUsage.from_runs(accounts, sizes, starts, ends).until(state.begin), {}, first)
+    return PriorState(usage.until(state.begin), {}, first)
+
+
+def usage_on_machine(jobs: Iterable[tuple[TraceJob, ResourceRequest]], table: NodeTable) -> PastUsage:
+    """Usage of the jobs with a recorded start, with their requests, by account, in node equivalents."""
+    held = []
+    for job, request in jobs:
+        if job.start is not None:
+            need = table.needs(request, job.walltime)[0]
+            account = request.account or account_name(job)
+            held.append((account, node_equivalents(table, need), job.start, job.start + job.runtime))
+    accounts, sizes, starts, ends = zip(*held, strict=True) if held else ((), (), (), ())
+    return PastUsage.from_runs(accounts, sizes, starts, ends)

@@ -8,19 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from holdfast.experiments.forecast.baselines import PastWaits
-from holdfast.experiments.forecast.correction import ENOUGH, Evidence, correct_forecast, replay
+from holdfast.experiments.forecast.correction import Evidence
+from holdfast.experiments.forecast.corrector import Corrector
 from holdfast.experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION, ask_experts, waited_time
 from holdfast.experiments.forecast.machine_state import MachineState
-from holdfast.experiments.forecast.median_errors import MedianErrors, join_medians
-from holdfast.experiments.forecast.pool import PoolTerms, at_steps, pool, pool_terms, simulation_weight
 from holdfast.experiments.forecast.seen_job import SeenJob
-from holdfast.experiments.forecast.wait_quantiles import STEPS, WaitQuantiles, from_scale, to_scale
+from holdfast.experiments.forecast.wait_quantiles import WaitQuantiles, to_scale
 
 __all__ = ["FEWEST", "BackTest", "Quality", "TrackRecord", "correct_past", "limit_probability"]
 
@@ -117,7 +116,7 @@ class TrackRecord:
     def __init__(self, tests: Sequence[BackTest] = (), waits: PastWaits | None = None) -> None:
         self.tests = tuple(tests)
         self._waits = waits
-        self._replays: dict[bool, _Replay] = {}
+        self._correctors: dict[bool, Corrector] = {}
 
     def like(self, waiting: bool) -> list[BackTest]:
         """The back-tests of jobs that had waited already, or of those that had not."""
@@ -125,7 +124,7 @@ class TrackRecord:
 
     def corrects(self, waiting: bool) -> bool:
         """Whether there are enough back-tests to correct forecasts of such jobs, and to test the correction."""
-        return self._waits is not None and len(self._replay(waiting).places) >= FEWEST
+        return self._waits is not None and len(self._corrector(waiting).places) >= FEWEST
 
     def correct(self, state: MachineState, job: SeenJob, simulated: Sequence[float]) -> WaitQuantiles | None:
         """Corrected quantiles of the time to the start of a waiting job; None: they cannot be corrected.
@@ -144,11 +143,7 @@ class TrackRecord:
         forecasts = ask_experts(self._waits, state, job, simulated)
         scaled = to_scale([forecasts[name] for name in EXPERTS])
         features = _features(job.nodes, len(state.waiting) - 1, waited, scaled)
-        corrected = correct_forecast(_evidence(self.like(waiting)), scaled, features)
-        replayed = self._replay(waiting)
-        pooled = pool(corrected, at_steps(scaled[_SIMULATION]), simulation_weight(replayed.terms, state.at))
-        joined = join_medians(pooled, scaled[:, _MIDDLE], replayed.medians, state.at)
-        return WaitQuantiles(STEPS, from_scale(joined).tolist())
+        return self._corrector(waiting).correct(scaled, features, state.at)
 
     def quality(self, waiting: bool) -> Quality:
         """The quality of the forecasts of such jobs, of corrected ones if there are enough back-tests for that.
@@ -157,9 +152,9 @@ class TrackRecord:
         """
         own = self.like(waiting)
         if self.corrects(waiting):
-            replayed = self._replay(waiting)
-            waits = np.array([own[place].wait for place in replayed.places])
-            reported = np.array([quantiles.reported() for quantiles in replayed.quantiles])
+            corrector = self._corrector(waiting)
+            waits = np.array([own[place].wait for place in corrector.places])
+            reported = np.array([quantiles.reported() for quantiles in corrector.quantiles])
             return _measure_quality(waiting, reported, waits)
         own = [test for test in own if test.started]
         if len(own) < FEWEST:
@@ -167,10 +162,10 @@ class TrackRecord:
         simulated = np.array([test.quantiles[SIMULATION] for test in own])
         return _measure_quality(waiting, simulated, np.array([test.wait for test in own]))
 
-    def _replay(self, waiting: bool) -> _Replay:
-        if waiting not in self._replays:
-            self._replays[waiting] = _replay(self.like(waiting))
-        return self._replays[waiting]
+    def _corrector(self, waiting: bool) -> Corrector:
+        if waiting not in self._correctors:
+            self._correctors[waiting] = Corrector(_evidence(self.like(waiting)))
+        return self._correctors[waiting]
 
 
 def correct_past(tests: Sequence[BackTest]) -> tuple[list[int], list[WaitQuantiles]]:
@@ -186,60 +181,14 @@ def correct_past(tests: Sequence[BackTest]) -> tuple[list[int], list[WaitQuantil
     tuple
         Places of the corrected back-tests, and their quantiles.
     """
-    replayed = _replay(tests)
-    return replayed.places, replayed.quantiles
-
-
-class _Replay(NamedTuple):
-    """Back-tests, each corrected by those before it.
-
-    Attributes
-    ----------
-    places
-        Places of the corrected ones.
-    quantiles
-        Their corrected quantiles.
-    terms
-        Scores of pools with the simulation.
-    medians
-        Errors of the medians before they were joined.
-    """
-
-    places: list[int]
-    quantiles: list[WaitQuantiles]
-    terms: PoolTerms
-    medians: MedianErrors
-
-
-def _replay(tests: Sequence[BackTest]) -> _Replay:
-    if len(tests) < ENOUGH:
-        nothing = np.empty(0)
-        return _Replay(
-            [], [], PoolTerms(nothing, nothing, nothing), MedianErrors(np.empty((0, 1 + len(EXPERTS))), nothing)
-        )
-    evidence = _evidence(tests)
-    places, corrected = replay(evidence)
-    waits, times = evidence.waits[places], evidence.times[places]
-    forecasts, simulated = evidence.forecasts[places, :, _MIDDLE], at_steps(evidence.forecasts[places, _SIMULATION])
-    terms = pool_terms(corrected, simulated, to_scale(waits), times + waits)
-    pooled = np.array(
-        [
-            pool(corrected[row], simulated[row], simulation_weight(terms.before(row), at))
-            for row, at in enumerate(times.tolist())
-        ]
-    ).reshape(corrected.shape)
-    medians = from_scale(np.column_stack((pooled[:, STEPS.index(0.5)], forecasts)))
-    past = MedianErrors(np.abs(medians - waits[:, None]), times + waits)
-    joined = [
-        join_medians(pooled[row], forecasts[row], MedianErrors(past.errors[:row], past.starts[:row]), at)
-        for row, at in enumerate(times.tolist())
-    ]
-    return _Replay(places, [WaitQuantiles(STEPS, from_scale(row).tolist()) for row in joined], terms, past)
+    corrector = Corrector(_evidence(tests))
+    return corrector.places, corrector.quantiles
 
 
 def _evidence(tests: Sequence[BackTest]) -> Evidence:
     """Back-tests as arrays."""
-    forecasts = to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests])
+    quantiles = [[test.quantiles[name] for name in EXPERTS] for test in tests]
+    forecasts = to_scale(quantiles).reshape(-1, len(EXPERTS), len(LEVELS))
     features = [_features(test.nodes, test.queue, test.waited, row) for test, row in zip(tests, forecasts, strict=True)]
     return Evidence(
         forecasts,

@@ -71,7 +71,7 @@ class Knots(NamedTuple):
     Attributes
     ----------
     places
-        On the scale, ascending, shape (knots,).
+        On the scale, ascending, shape (knots, ...).
     shares
         Probabilities of a start by then, from 0 to 1, shape (knots,).
     """
@@ -88,12 +88,12 @@ def cdf_knots(quantiles: Floats, levels: Sequence[float]) -> Knots:
     Parameters
     ----------
     quantiles
-        Ascending, shape (levels,).
+        Ascending, shape (levels,), or those of several distributions, shape (levels, distributions).
     levels
         Their levels, ascending.
     """
     low = quantiles[0] - (quantiles[1] - quantiles[0]) * levels[0] / (levels[1] - levels[0])
     high = quantiles[-1] + (quantiles[-1] - quantiles[-2]) * (1.0 - levels[-1]) / (levels[-1] - levels[-2])
     # Of equal quantiles the highest level counts: the job starts then, or before.
-    places = np.concatenate(([low], quantiles, [high])) + 1e-12 * np.arange(len(quantiles) + 2)
+    places = (np.concatenate(([low], quantiles, [high])).T + 1e-12 * np.arange(len(quantiles) + 2)).T
     return Knots(places, np.array([0.0, *levels, 1.0]))

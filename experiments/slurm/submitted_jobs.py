@@ -47,7 +47,7 @@ class Submit:
     owner
         Account, QOS, partition and user to submit it with, by the name of sbatch's option; others are the defaults.
     request
-        What it asks for on a machine whose nodes have resources; None: its nodes alone.
+        What it asks for on a machine with resources; None: its nodes alone.
     """
 
     number: int
@@ -81,7 +81,7 @@ def make_submits(
     owners
         What of :data:`OWNERS` each job is submitted with, as far as the workload says.
     requests
-        What each job asks for on a machine whose nodes have resources; empty: nodes alone.
+        What each job asks for on a machine with resources; empty: nodes alone.
 
     Raises
     ------

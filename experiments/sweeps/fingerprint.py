@@ -50,6 +50,8 @@ _AFTER_BACK_TESTS = tuple(
         "calibration",
         "corrected_waits",
         "correction",
+        "corrector",
+        "interval_calibration",
         "median_errors",
         "pool",
         "report",

@@ -67,6 +67,13 @@ class UsageLedger:
         everyone = self._groups[None]
         everyone.since, everyone.used = now, sum(used.values()) * SECOND
 
+    def add(self, past: PastUsage, now: int, origin: int) -> None:
+        """Add the usage of runs that were over by ``now``; ticks are as of :meth:`inherit`."""
+        used = past.at(to_seconds(now + origin), self._half_life)
+        for group, node_seconds in (*used.items(), (None, sum(used.values()))):
+            usage = self._groups.setdefault(group, _Usage(now))
+            usage.used, usage.since = self._at(usage, now) + node_seconds * SECOND, now
+
     def hold(self, job: JobState, nodes: int, now: int) -> None:
         """Set the number of nodes that a job holds from now on."""
         before = self._held.get(job.job_id, 0)

@@ -73,6 +73,11 @@ class PastUsage:
         """Start of the earliest run [s]; None: there is none."""
         return float(self.starts.min()) if self.starts.size else None
 
+    @property
+    def last_end(self) -> float | None:
+        """Last end of a run [s]; None: there is none."""
+        return float(self.ends.max()) if self.ends.size else None
+
     def until(self, time: float) -> PastUsage:
         """Usage as it was known at a time [s]: runs that had started, without ends that came later."""
         chosen = self.starts <= time

@@ -92,6 +92,8 @@ class Needs(NamedTuple):
         1 if the job takes whole nodes.
     vector, last, base
         Amounts of each node or task; of the last node; of each node beside its tasks.
+    wanted
+        Amounts that the job asks for in all.
     sums
         Least amounts in all, in the order of :class:`Accounts`.
     """
@@ -107,6 +109,7 @@ class Needs(NamedTuple):
     vector: Ints
     last: Ints
     base: Ints
+    wanted: Ints
     sums: Ints
 
 

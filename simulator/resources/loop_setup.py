@@ -75,11 +75,15 @@ def loop_arguments(
     """
     arrays = _Arrays(sequence)
     order = columns.arrival.tolist()
-    count, nodes, resources = len(order), columns.table.machine.size, len(columns.table.resources)
+    count, nodes, resources = len(order), len(columns.nodes.names), len(columns.table.resources)
     partitions, needs = len(columns.table.machine.partitions), len(columns.distinct)
     shut = window_columns(columns.windows, nodes, columns.begin)
     lives = life_columns(columns, order)
-    widest = [max(need.nodes or min(need.tasks, len(need.eligible)) for need in options) for options in columns.needs]
+    widths = [need.nodes or min(need.tasks, len(need.eligible)) for need in columns.distinct]
+    widest = [
+        max(widths[columns.options[option][0]] for option in range(first, first + len(options)))
+        for first, options in zip(columns.first, columns.needs, strict=True)
+    ]
     entries = sum(widest) + past * max(widest) + nodes
     planned = 2 * heads * nodes + nodes
     # There is a pass when a job comes, ends, or is cancelled while it waits, and at each event of a window.
@@ -135,11 +139,11 @@ class _Arrays:
         return self.column(list(chain.from_iterable(vectors)))
 
     def nodes(self, columns: ReplayColumns) -> Nodes:
-        table = columns.table
+        table, nodes = columns.table, columns.nodes
         return Nodes(
-            table.machine.size, len(table.resources), len(table.machine.partitions), self.vectors(table.capacities),
-            self.column(table.weights), self.column(natural_places(table.machine.names)),
-            self.column(list(map(int, table.counts_memory))),
+            len(nodes.names), len(table.resources), len(table.machine.partitions), self.vectors(nodes.capacities),
+            self.column(nodes.weights), self.column(natural_places(nodes.names)),
+            self.column(list(map(int, nodes.counts_memory))),
         )  # fmt: skip
 
     def needs(self, columns: ReplayColumns) -> Needs:
@@ -149,8 +153,8 @@ class _Arrays:
             column([len(need.eligible) for need in needs]), column(columns.eligible),
             column([need.nodes for need in needs]), column([need.tasks for need in needs]),
             column([int(need.exclusive) for need in needs]), vectors([need.vector for need in needs]),
-            vectors([need.last for need in needs]), vectors([need.base for need in needs]),
-            vectors([(1, need.least_nodes, *need.total[:3]) for need in needs]),
+            vectors([need.last for need in needs]), vectors([need.base for need in needs]), vectors(columns.wanted),
+            vectors([(1, need.least_nodes, *total[:3]) for need, total in zip(needs, columns.wanted, strict=True)]),
         )  # fmt: skip
 
     def jobs(self, columns: ReplayColumns, order: Sequence[int]) -> Jobs:

@@ -91,8 +91,9 @@ def partition_rows(replay: MachineReplay) -> list[dict[str, Any]]:
             if place.partition != partition.name:
                 continue
             length = place.end - max(place.start, int(replay.instants[0]))
-            cores += sum(vector[0] for vector in place.taken) * length
-            gpus += sum(vector[2] for vector in place.taken) * length
+            taken = place.total
+            cores += taken[0] * length
+            gpus += taken[2] * length
         if not waits:
             continue
         row: dict[str, Any] = {

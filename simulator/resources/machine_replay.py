@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.simulator.resources.loop_call import run_loop
 from holdfast.simulator.resources.machine_jobs import JobStart, MachineJob, queue_time
 from holdfast.simulator.resources.node_choice import PACK, SLURM, SPREAD
-from holdfast.simulator.resources.outage_windows import NodeWindow
+from holdfast.simulator.resources.outage_windows import NodeWindow, node_windows
 from holdfast.simulator.resources.replay_columns import ReplayColumns
 from holdfast.simulator.resources.resource_loop import ALL
 from holdfast.simulator.resources.slurm_replay import run_slurm
@@ -102,17 +103,22 @@ class MachineReplay:
     def used(self) -> dict[str, int]:
         """Amount-ticks that jobs took: of nodes (with at least one job), cores, memory [MiB] and GPUs."""
         totals = dict.fromkeys(self.table.resources, 0)
+        exclusive = {partition.name for partition in self.table.machine.partitions if partition.exclusive}
         spans: dict[int, list[tuple[int, int]]] = {}
+        whole = 0
         for place in self.runs:
             # A run may have begun before the simulation.
             start = max(place.start, int(self.instants[0]))
             length = place.end - start
-            for node, vector in zip(place.nodes, place.taken, strict=True):
-                spans.setdefault(node, []).append((start, place.end))
-                for name, amount in zip(self.table.resources, vector, strict=True):
-                    if name != "memory" or self.table.counts_memory[node]:
-                        totals[name] += amount * length
-        return {"nodes": sum(map(_length, spans.values())), **totals}
+            if place.partition in exclusive:
+                # No other run is on these nodes: 20,000 runs on 230 nodes each take 0.5 s in place of 20 s.
+                whole += len(place.nodes) * length
+            else:
+                for node in place.nodes:
+                    spans.setdefault(node, []).append((start, place.end))
+            for name, amount in zip(self.table.resources, place.total, strict=True):
+                totals[name] += amount * length
+        return {"nodes": whole + sum(map(_length, spans.values())), **totals}
 
     @cached_property
     def capacity(self) -> dict[str, int]:
@@ -146,6 +152,7 @@ def replay_on_machine(
     placement: str = "pack",
     order: str = "fcfs",
     outages: Sequence[Outage] = (),
+    ended: PastUsage | None = None,
 ) -> MachineReplay:
     """Replay rigid jobs.
 
@@ -165,6 +172,8 @@ def replay_on_machine(
         Order of the queue within a tier; orders that depend on the time sort the queue at each pass.
     outages
         Valid outages, on the clock of submits.
+    ended
+        Runs that ended before any job waits, in node equivalents, which orders by past usage count.
 
     Returns
     -------
@@ -193,7 +202,7 @@ def replay_on_machine(
         reasons = ", ".join(f"{count:,} ask for {reason}" for reason, count in left_out.most_common(3))
         raise InputError(f"no job fits the machine: {reasons or 'there are no jobs'}")
     columns = ReplayColumns(
-        table, [jobs[place] for place in kept], [needs[place] or () for place in kept], order, outages
+        table, [jobs[place] for place in kept], [needs[place] or () for place in kept], order, outages, ended
     )
     if isinstance(backfilling, SlurmBackfill):
         found = run_slurm(columns, backfilling)
@@ -207,9 +216,11 @@ def replay_on_machine(
         submits[place], queued[place] = found.submits[row], found.queued[row]
         if starts[place] is None and gone[place] is None:
             left_out[NEVER_ALLOWED] += 1
+    # A window that is over before the first job waits closes nodes all the same.
+    windows = node_windows(outages, machine, columns.origin)
     return MachineReplay(
         table, jobs, starts, left_out, found.instants, found.stranded, placement, submits, queued, gone,
-        [(kept[row], run) for row, run in found.past], columns.windows,
+        [(kept[row], run) for row, run in found.past], windows,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from holdfast.policies.order import Order
 from holdfast.simulator.machine.fairshare import UsageLedger
 from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import RIGID, JobType
 
 __all__ = ["MachineQueue", "WaitingRequest"]
@@ -85,9 +86,21 @@ class MachineQueue:
         For each job the highest tier of its partitions.
     nodes
         Size of the machine [nodes].
+    ended
+        Runs before the first choice among jobs, in node equivalents, which count from their last end on.
+    origin
+        Ticks of their clock at which that of the jobs stands at 0.
     """
 
-    def __init__(self, order: Order, jobs: Sequence[WaitingRequest], tiers: Sequence[int], nodes: int) -> None:
+    def __init__(
+        self,
+        order: Order,
+        jobs: Sequence[WaitingRequest],
+        tiers: Sequence[int],
+        nodes: int,
+        ended: PastUsage | None = None,
+        origin: int = 0,
+    ) -> None:
         self._given = jobs
         self._jobs = list(jobs)
         self._tiers = tiers
@@ -95,6 +108,7 @@ class MachineQueue:
         self._ledger = UsageLedger(order.half_life) if order.half_life is not None else None
         self._view = _View(nodes, self._ledger)
         self._ends: list[tuple[int, int]] = []
+        self._ended, self._origin = ended, origin
 
     @property
     def static(self) -> bool:
@@ -103,7 +117,7 @@ class MachineQueue:
 
     def fresh(self) -> MachineQueue:
         """The same order before any job has started."""
-        return MachineQueue(self._order, self._given, self._tiers, self._view.nodes)
+        return MachineQueue(self._order, self._given, self._tiers, self._view.nodes, self._ended, self._origin)
 
     def inherit(self, past: PastUsage, now: int, origin: int) -> None:
         """Begin with the usage of earlier runs, in node equivalents [``now`` in ticks, from ``origin`` on]."""
@@ -140,6 +154,7 @@ class MachineQueue:
     def sort(self, waiting: Sequence[int], now: int) -> list[int]:
         """The numbers of waiting jobs in the order of the queue at a time [ticks since the first submit]."""
         self._end_until(now)
+        self._inherit_usage(now)
         self._view.now = now
         # Sizes are floats here, which all orders take.
         jobs: Sequence[Any] = self._jobs
@@ -149,6 +164,13 @@ class MachineQueue:
             at = self._order.at(view)
             return sorted(waiting, key=lambda job: (-self._tiers[job], at(jobs[job]), job))
         return sorted(waiting, key=lambda job: (-self._tiers[job], key(jobs[job], now), job))
+
+    def _inherit_usage(self, now: int) -> None:
+        """Count the runs before the first choice once they have all ended."""
+        last = None if self._ended is None else self._ended.last_end
+        if self._ledger and self._ended and last is not None and now + self._origin >= to_ticks(last):
+            self._ledger.add(self._ended, now, self._origin)
+            self._ended = None
 
     def _end_until(self, now: int) -> None:
         while self._ends and self._ends[0][0] <= now:

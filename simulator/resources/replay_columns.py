@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from holdfast.policies.order import ORDERS
+from holdfast.simulator.machine.prior_state import PastUsage
 from holdfast.simulator.resources.machine_jobs import MachineJob, queue_time
 from holdfast.simulator.resources.outage_windows import node_windows
 from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
@@ -16,11 +18,21 @@ from holdfast.workloads.machines.fitted_requests import Need, NodeTable
 from holdfast.workloads.machines.machine import Limit
 from holdfast.workloads.outages.outage import Outage, OutageKind
 
-__all__ = ["ReplayColumns", "node_equivalents"]
+__all__ = ["NodeColumns", "ReplayColumns", "node_equivalents"]
 
 #: Amounts of an account.
 _AMOUNTS = ("running", "nodes", "cores", "memory", "gpus")
 _LATEST = 1 << 61
+
+
+class NodeColumns(NamedTuple):
+    """The place on the machine, the vector, weight and name of each node, and whether its memory is counted."""
+
+    places: tuple[int, ...]
+    capacities: tuple[tuple[int, ...], ...]
+    weights: tuple[int, ...]
+    names: tuple[str, ...]
+    counts_memory: tuple[bool, ...]
 
 
 class ReplayColumns:
@@ -38,6 +50,8 @@ class ReplayColumns:
         Order of the queue within a tier.
     outages
         Outages of its nodes.
+    ended
+        Runs that ended before any job waits, in node equivalents.
 
     Attributes
     ----------
@@ -57,8 +71,12 @@ class ReplayColumns:
         When the first job begins to wait [ticks].
     queue
         The waiting jobs in their order.
+    nodes
+        The nodes, which the needs number.
     distinct, eligible, eligible_first
         Needs that differ; the nodes that each may have begin in ``eligible`` at ``eligible_first``.
+    wanted
+        The resources that each of these needs asks for in all.
     options, first
         For each partition of each job the number of its need and of the job; those of a job begin at ``first``.
     windows
@@ -84,6 +102,7 @@ class ReplayColumns:
         needs: Sequence[tuple[Need, ...]],
         order: str,
         outages: Sequence[Outage] = (),
+        ended: PastUsage | None = None,
     ) -> None:
         self.table = table
         self.jobs = jobs
@@ -108,7 +127,7 @@ class ReplayColumns:
         self.begins = begins
         self.submits = submits
         self.origin = min(submits)
-        self.queue = self._queue(order)
+        self.queue = self._queue(order, ended)
         # The first sort is the order for good if no key changes; otherwise any will do, and each pass has its own.
         places = self.queue.sort(range(len(jobs)), 0) if self.queue.static else range(len(jobs))
         self.ranks = [0] * len(jobs)
@@ -116,10 +135,15 @@ class ReplayColumns:
             self.ranks[job] = place
         self.begin = min(begins)
         self.windows = node_windows(outages, table.machine, self.begin)
+        self.nodes = NodeColumns(
+            tuple(range(table.machine.size)), table.capacities, table.weights, table.machine.names, table.counts_memory
+        )
         self._number_needs()
+        self.wanted = [need.total for need in self.distinct]
+        self.number_eligible()
         self._number_accounts()
 
-    def _queue(self, order: str) -> MachineQueue:
+    def _queue(self, order: str, ended: PastUsage | None) -> MachineQueue:
         """The waiting jobs as their order sees them; times count from the first submit."""
         tiers = [
             max(self.table.machine.partitions[need.partition].priority for need in options) for options in self.needs
@@ -138,10 +162,10 @@ class ReplayColumns:
                 self.jobs, self.submits, self.begins, self.needs, self.walltimes, strict=True
             )
         ]
-        return MachineQueue(ORDERS[order], requests, tiers, self.table.machine.size)
+        return MachineQueue(ORDERS[order], requests, tiers, self.table.machine.size, ended, self.origin)
 
     def _number_needs(self) -> None:
-        """Equal needs of jobs with the same reservations are one, and nodes that several may have stand once."""
+        """Equal needs of jobs with the same reservations are one."""
         numbers: dict[tuple[int, tuple[int, ...]], int] = {}
         tickets = [item for item in self.windows if item.outage.kind is OutageKind.RESERVATION]
         self.admits: list[tuple[int, ...]] = []
@@ -157,6 +181,9 @@ class ReplayColumns:
                     self.distinct.append(need)
                     self.admits.append(admitted)
                 self.options.append((numbers[id(need), admitted], job))
+
+    def number_eligible(self) -> None:
+        """Write down the nodes of each need; those that several needs may have stand once."""
         places: dict[tuple[int, ...], int] = {}
         self.eligible: list[int] = []
         self.eligible_first: list[int] = []

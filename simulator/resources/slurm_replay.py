@@ -243,7 +243,10 @@ class _Replay:
                 self.ends[job],
                 machine.partitions[columns.distinct[columns.options[option][0]].partition].name,
                 tuple(self.order[node] for node in run.nodes),
-                tuple(map(tuple, run.taken)),
+                tuple(
+                    columns.table.known_amounts(self.order[node], tuple(amounts))
+                    for node, amounts in zip(run.nodes, run.taken, strict=True)
+                ),
                 None if limit is None else columns.limits[limit],
                 job_wait(columns, range(count), self.causes[job * CAUSES : (job + 1) * CAUSES]),
                 place,

@@ -60,17 +60,12 @@ def measure_stranded(
                 choice.judged[need] = state[CHANGED]
                 judged[need] = 1
                 for kind in range(resources):
-                    wanted = needs.vector[own + kind]
-                    if needs.tasks[need] > 0:
-                        wanted = needs.tasks[need] * wanted + needs.sums[need * 5 + 1] * needs.base[own + kind]
-                    else:
-                        wanted = (needs.nodes[need] - 1) * wanted + needs.last[own + kind]
                     amount = 0
                     for spot in range(first, last):
                         node = needs.places[spot]
                         if windows.total == 0 or is_closed(node, need, now, end, rule.tolerance, windows) == 0:
                             amount += frees[node * resources + kind]
-                    if amount < wanted:
+                    if amount < needs.wanted[own + kind]:
                         judged[need] = 0
                 if judged[need] == 1 and (windows.total > 0 or choice.failed[need] != state[RELEASED]):
                     fits = place(
@@ -85,7 +80,7 @@ def measure_stranded(
                     if windows.total > 0 and is_closed(node, need, now, end, rule.tolerance, windows) == 1:
                         continue
                     for kind in range(resources):
-                        if needs.vector[own + kind] + needs.base[own + kind] > 0:
+                        if needs.wanted[own + kind] > 0:
                             stranded[at + kind] += frees[node * resources + kind]
                 return
         job = queue.after[job]

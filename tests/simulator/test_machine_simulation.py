@@ -18,6 +18,8 @@ from holdfast.workloads.machines.fitted_requests import NodeTable, UnfitError
 from holdfast.workloads.machines.machine_file import make_machine, one_pool
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.outages.outage import OutageKind
+from holdfast.workloads.requests.fitted_trace import fit_jobs_to_machine
+from holdfast.workloads.table.job import RIGID, Job
 from tests.strategies.machines import random_jobs, random_machine
 from tests.support.jobs import rigid
 
@@ -282,3 +284,18 @@ def test_one_request_belongs_to_each_row() -> None:
 
     with pytest.raises(InputError, match="there must be one request for each of the 1 jobs of the table"):
         simulate([rigid(1, 0, 1, 10, 10)], 8, on_machine=MachineWorkload(SHARED, ()))
+
+
+@pytest.mark.parametrize("kind", [OutageKind.MAINTENANCE, OutageKind.RESERVATION])
+@pytest.mark.parametrize("span", [(10, 50), (10, 100), (10, 130), (-5, 50)])
+def test_a_window_before_the_first_job_waits_closes_nodes_as_on_one_pool(
+    kind: OutageKind, span: tuple[float, float]
+) -> None:
+    jobs = [Job(1, RIGID, 0, 2, 100, 100, eligible=100), Job(2, RIGID, 120, 1, 50, 50)]
+    outages = [hf.Outage(kind, *span, nodes=1, jobs=(2,) if kind is OutageKind.RESERVATION else ())]
+    sized, workload = fit_jobs_to_machine(jobs, one_pool(4))
+    pool = hf.simulate(jobs, 4, outages=outages)
+    named = hf.simulate(sized, 4, outages=outages, on_machine=workload)
+    assert named.accounting == pool.accounting
+    assert named.down == pool.down
+    assert named.accounting.down + named.accounting.held > 0

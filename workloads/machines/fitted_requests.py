@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -125,6 +125,10 @@ class NodeTable:
         """Whether the memory of each node is counted."""
         return tuple(self.machine.kinds[place].memory is not None for place in self.machine.kind_of_nodes)
 
+    def known_amounts(self, node: int, vector: tuple[int, ...]) -> tuple[int, ...]:
+        """A vector of a node, without memory where it is not counted."""
+        return vector if self.counts_memory[node] else (vector[0], 0, *vector[2:])
+
     @cached_property
     def weights(self) -> tuple[int, ...]:
         """Weight of each node."""
@@ -187,7 +191,9 @@ class NodeTable:
         except ValueError:
             return "features that cannot be read"
         kinds = [satisfies(alternatives, kind.features) for kind in self.machine.kinds]
-        eligible = tuple(node for node in self._places[place] if kinds[self.machine.kind_of_nodes[node]])
+        eligible = self._places[place]
+        if not all(kinds):
+            eligible = tuple(node for node in eligible if kinds[self.machine.kind_of_nodes[node]])
         if not eligible:
             return "features that no node of its partition has"
         unknown = set(request.gpus) - {ANY_GPU} - set(self.gpu_kinds)
@@ -262,23 +268,25 @@ class NodeTable:
         tasks: int,
     ) -> int | str:
         """Smallest number of nodes that suffices on the empty machine, or why none does."""
-        vectors = [self.capacities[node] for node in eligible]
+        vectors = Counter(map(self.capacities.__getitem__, eligible))
         if tasks:
-            most = sorted((_tasks_on(capacity, vector, base, tasks) for capacity in vectors), reverse=True)
             held = count = 0
-            while held < tasks and count < len(most) and most[count]:
-                held += most[count]
-                count += 1
+            on_each = {capacity: _tasks_on(capacity, vector, base, tasks) for capacity in vectors}
+            for capacity, most in sorted(on_each.items(), key=lambda item: item[1], reverse=True):
+                if most and held < tasks:
+                    used = min(vectors[capacity], -(-(tasks - held) // most))
+                    held += used * most
+                    count += used
             return count if held >= tasks else self._reason(vectors, _sum(vector, base), "more tasks than fit")
-        full = sum(_covers(capacity, vector) for capacity in vectors)
-        fitting = sum(_covers(capacity, last) for capacity in vectors)
+        full = sum(alike for capacity, alike in vectors.items() if _covers(capacity, vector))
+        fitting = sum(alike for capacity, alike in vectors.items() if _covers(capacity, last))
         if full >= nodes - 1 and fitting >= nodes:
             return nodes
         if nodes > len(eligible):
             return "more nodes than its partition has (with its features)"
         return self._reason(vectors, vector, "more nodes of this size than its partition has")
 
-    def _reason(self, vectors: Sequence[tuple[int, ...]], vector: tuple[int, ...], otherwise: str) -> str:
+    def _reason(self, vectors: Collection[tuple[int, ...]], vector: tuple[int, ...], otherwise: str) -> str:
         """The resource of which no node has enough, as a reason; ``otherwise`` if there is no such resource."""
         for place, name in enumerate(self.resources):
             if all(capacity[place] < vector[place] for capacity in vectors):

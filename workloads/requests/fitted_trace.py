@@ -57,15 +57,18 @@ def fit_log_to_machine(
     needs, unfit = needs_of_jobs(table, requests, [job.walltime for job in log.jobs])
     jobs, kept = [], []
     limits = {(limit.scope, limit.name): limit for limit in machine.limits}
+    # Equal requests share a need: on 4,392 nodes its size takes half a millisecond.
+    sizes: dict[int, int] = {}
     for job, request, options in zip(trace.jobs, requests, needs, strict=True):
         if options is None:
             continue
         if limits and not any(_is_allowed(limits, table, need, request, job.user) for need in options):
             unfit[_NEVER_ALLOWED] += 1
             continue
-        size = size_on_machine(table, options[0])
+        if id(options[0]) not in sizes:
+            sizes[id(options[0])] = size_on_machine(table, options[0])
         name = machine.partitions[options[0].partition].name
-        jobs.append(replace(job, nodes=size, partition=name, qos=request.qos or job.qos))
+        jobs.append(replace(job, nodes=sizes[id(options[0])], partition=name, qos=request.qos or job.qos))
         kept.append(request)
     fitted = replace(
         trace,

@@ -139,5 +139,5 @@ def read_machine_present(question: Question) -> Present:
         *([state.describe_left_out()] if state.left_out else []),
         "running jobs are placed anew on the machine, and these forecasts have not been tested on the past",
     ]
-    known, requests = known_at(trace, at), MachineRequests.known_at(trace, workload, at)
+    known, requests = known_at(trace, at), MachineRequests.known_at(trace, workload, at, options.order)
     return Present(known, clock, at, state, f"--at {asked.at}", (), tuple(notes), requests)

@@ -129,9 +129,9 @@ def _workload_on_machine(
     from holdfast.experiments.commands.asking.machine_options import fit_log
 
     if lab is None:
-        raise InputError("--machine is for a lab, whose log has nodes and milliseconds: give it with --lab")
+        raise InputError("--machine is for a lab, with nodes and milliseconds in its log: give it with --lab")
     if arguments.nodes is not None:
-        raise InputError("--nodes must be left out with --machine, whose file has them")
+        raise InputError("--nodes must be left out with --machine: the file has them")
     trace, fitted = fit_log(arguments.workload, machine, LogReading(columns=arguments.columns))
     names = lab.call(["sinfo", "-h", "-N", "-o", "%N"]).split()
     if set(names) != set(fitted.machine.names):

@@ -28,10 +28,10 @@ SMALL = CorrectedForecasts(moments=9, jobs=300, years=1, year_jobs=300)
 
 def test_moments_of_all_parts_are_of_the_log_and_different() -> None:
     (section,) = SMALL.sections(3)
-    assert section == Section("generated", "simulated", "", 300, 0, 3003)
+    assert section == Section("generated", "simulated", "", 300, 0, 20_003)
     many = replace(SMALL, moments=250)
     assert [part.count for part in many.parts(section, 3)] == [83, 83, 84]
-    trace = generate(ThetaYear(jobs=300), 3003)
+    trace = generate(ThetaYear(jobs=300), section.seed)
     schedule = simulate(as_rigid(trace), trace.nodes or 0, events=False, order="fcfs", backfilling="easy")
     starts = np.array([record.start for record in schedule.records], dtype=float) / 1e6
     seen: list[float] = []

@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -348,7 +349,9 @@ def test_random_command_lines_give_a_plan_or_a_sentence(tmp_path: Path) -> None:
     assert not {words: why for words, why in found.items() if why}
 
 
-def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # The report of the crash is written there.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert fault(["exponential", "--mean", "1h", "--n", "9"]) is None
     assert fault(["exponential", "--mean", "nan"]) is None
     monkeypatch.setattr(CostModel, "price", lambda *_: 1 / 0)

@@ -18,7 +18,7 @@ from holdfast.experiments.forecast.machine_state import MachineState, state_at
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.machines.machine import Machine
-from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.machine_file import make_machine, one_pool
 from holdfast.workloads.machines.machine_workload import MachineWorkload
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
@@ -150,6 +150,32 @@ def test_later_jobs_ask_for_what_past_ones_asked() -> None:
     alone = forecast(state, history, jobs=[6], draws=3, machine=requests, order="ljf", arrivals="none")
     assert (alone.starts[:, 0] == at + 10 * hour).all()
     assert (found.starts[:, 0] > alone.starts[:, 0]).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_orders_by_past_usage_count_jobs_that_have_ended_as_on_one_pool(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    jobs, submit = [], 0.0
+    for number in range(1, 61):
+        submit += float(rng.integers(1, 400))
+        walltime = float(rng.integers(200, 6000))
+        request = ResourceRequest(nodes=int(rng.integers(1, 6)))
+        jobs.append(RecordedJob(number, submit, walltime, walltime, None, str(rng.choice(["a", "b", "c"])), request))
+    trace, workload = on_machine(one_pool(6), jobs)
+    at = trace.jobs[-1].submit
+    state = state_at(trace, at, 6)
+    assert len(state.waiting) > 8
+    found, pool, without = (
+        forecast(state, None, draws=1, machine=machine, order="fairshare").starts[0].tolist()
+        for machine in (
+            MachineRequests.known_at(trace, workload, at, "fairshare"),
+            None,
+            MachineRequests.known_at(trace, workload, at),
+        )
+    )  # fmt: skip
+    assert found == pool
+    if seed == 0:
+        assert without != pool
 
 
 def test_a_job_that_does_not_fit_is_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holdfast.experiments.forecast import track_record
+from holdfast.experiments.forecast import corrector
 from holdfast.experiments.forecast.correction import replay
 from holdfast.experiments.forecast.experts import EXPERTS, LEVELS
 from holdfast.experiments.forecast.median_errors import MedianErrors, join_medians
@@ -47,7 +47,8 @@ def test_near_medians_weigh_more(known: MedianErrors, median: float) -> None:
 
 
 def test_medians_move_and_intervals_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(track_record, "simulation_weight", lambda *_: 0.0)
+    monkeypatch.setattr(corrector, "simulation_weight", lambda *_: 0.0)
+    monkeypatch.setattr(corrector, "calibrate_intervals", lambda quantiles, *_: quantiles)
     rng = np.random.default_rng(0)
     tests = []
     for number in range(120):

@@ -171,13 +171,12 @@ def agree(
                 node: {
                     name: amount
                     for name, amount in amounts.items()
-                    if amount and name in replay.table.resources and not (name == "memory" and amount >= 10**15)
+                    if amount
+                    and name in replay.table.resources
+                    and (name != "memory" or replay.table.counts_memory[node])
                 }
                 for node, amounts in other.taken.items()
             }
-            for node, amounts in taken.items():
-                if not replay.table.counts_memory[node] and "memory" not in plain_taken[node]:
-                    amounts.pop("memory", None)
             assert (place.start, place.partition, taken) == (other.start, other.partition, plain_taken), job
     return len(former)
 
