@@ -46,22 +46,40 @@ class NodeSpace:
             place += 1
         return free
 
-    def try_interval(self, start: int, end: int) -> tuple[int, int]:
+    def try_interval(self, start: int, end: int, within: int = -1) -> tuple[int, int]:
         """Nodes that are free between two times, and the time for the next try.
 
-        The next try is at the end of the interval in which the first time lies, also where no node becomes free then: a
-        later try sees nodes that are reserved now. 0: it is the last interval.
+        The next try is at the end of the first interval after which one of the nodes ``within`` (-1: of all) becomes
+        free; 0: there is none.
         """
-        begins = self._begins
-        place = bisect_right(begins, start)
-        return self.free(start, end), begins[place] if place < len(begins) else 0
+        begins, nodes = self._begins, self._nodes
+        place, last = bisect_right(begins, start) - 1, len(begins) - 1
+        free, later = nodes[place], 0
+        while place < last:
+            if not later and nodes[place + 1] & within & ~(free & nodes[place]):
+                later = begins[place + 1]
+            place += 1
+            if begins[place] >= end:
+                # The search also considers the interval after the end.
+                if not later and place < last and nodes[place + 1] & within & ~(free & nodes[place]):
+                    later = begins[place + 1]
+                break
+            free &= nodes[place]
+        return free, later
 
     def keep(self, taken: Taken) -> None:
-        """Reserve nodes for a job."""
+        """Reserve nodes for a job, and join the first two intervals in which the same nodes are free, as Slurm does.
+
+        Without that, :meth:`try_interval` would not look beyond a boundary at which no node becomes free.
+        """
         first, last = self._place(self.cut(taken.start)), self._place(self.cut(taken.end))
         nodes = self._nodes
         for place in range(first, last):
             nodes[place] &= ~taken.nodes
+        for place in range(len(nodes) - 1):
+            if nodes[place] == nodes[place + 1]:
+                del nodes[place + 1], self._begins[place + 1]
+                break
 
     def _place(self, at: int) -> int:
         """Index of the interval that begins at a time, inserted if necessary."""

@@ -225,7 +225,7 @@ class SlurmPass:
         for _ in range(_TRIES):
             # A reservation that begins just when the job would end is in its way.
             until = at + request.walltime + (lag if at == now else 1)
-            free, later = space.try_interval(at, until)
+            free, later = space.try_interval(at, until, self.partitions[need.partition])
             free &= eligible
             if free.bit_count() >= least:
                 if free not in releases:

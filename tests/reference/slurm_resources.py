@@ -8,7 +8,7 @@ backfilling":
    whole walltime. If they have room now, the job starts, on runs of nodes by name; otherwise it is planned when enough
    runs have ended, ends in windows of 30 s that double, on nodes in use first and one idle node more. A window ends
    with the run before one that ends later; if that one is on other nodes, it is left out, and one run more is in it.
-3. A plan is kept if its nodes have no other reservation; otherwise a later time is tried, when one begins or ends.
+3. A plan is kept if its nodes have no other reservation; otherwise a later time is tried, when nodes come free.
 4. While jobs start, everything is planned anew.
 """
 
@@ -248,10 +248,39 @@ class SlurmSite(_Site):
         return None
 
     def look(self, name: str, begin: float, end: float, kept: list[_Kept]) -> tuple[frozenset[int], float | None]:
-        """Nodes without a reservation from one time to another, and when to look again: when one begins or ends."""
-        times = sorted({time for each in kept for time in (each.begin, each.end) if time > begin})
-        taken = {node for each in kept if each.begin < end and each.end > begin for node in each.nodes}
-        return frozenset(self.members[name]) - taken, times[0] if times else None
+        """Nodes without a reservation from one time to another, and when to look again: as nodes of the partition come
+        free.
+        """
+        members = frozenset(self.members[name])
+        spans = [_Span(span.begin, span.free & members) for span in self.spans(kept)]
+        spans = spans[max(n for n, span in enumerate(spans) if span.begin <= begin) :]
+        free, later = spans[0].free, None
+        for span, following in zip(spans, [*spans[1:], None], strict=True):
+            if span is not spans[0] and span.begin >= end:
+                if later is None and following is not None and following.free - (free & span.free):
+                    later = following.begin
+                break
+            free &= span.free
+            if later is None and following is not None and following.free - free:
+                later = following.begin
+        return free, later
+
+    def spans(self, kept: list[_Kept]) -> list[_Span]:
+        """Free nodes between the begins and ends of reservations; after each, the first two equal spans become one."""
+        spans = [_Span(self.now, frozenset(range(len(self.nodes))))]
+        for each in kept:
+            for time in (each.begin, each.end):
+                if all(span.begin != time for span in spans):
+                    before = [span for span in spans if span.begin < time]
+                    spans = [*before, _Span(time, before[-1].free), *spans[len(before) :]]
+            spans = [
+                _Span(span.begin, span.free - each.nodes) if each.begin <= span.begin < each.end else span
+                for span in spans
+            ]
+            same = [n for n in range(1, len(spans)) if spans[n].free == spans[n - 1].free]
+            if same:
+                del spans[same[0]]
+        return spans
 
     def release(self, job: PlainJob, name: str, nodes: frozenset[int]) -> tuple[float, list[int]]:
         """When runs have released enough of some nodes, and the nodes of a plan; none: never."""

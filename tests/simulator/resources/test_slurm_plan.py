@@ -78,25 +78,25 @@ def test_an_exclusive_job_needs_its_memory_per_core_for_all_cores() -> None:
         assert [run.start // SECOND for run in starts if run is not None] == [0, 10], placement
 
 
-def test_a_plan_is_tried_again_at_the_end_of_every_reservation() -> None:
-    # Job 1 has node 0 from 100 to 200, jobs 2 and 3 have nodes 3 and 4 from 130 and 140 on. Job 4 wants two of the
-    # first three nodes for 110 s, released at 400 at last. At 0 it is tried without node 0, and neither at 130
-    # nor at 140 another node becomes free; but at 200 it gets that one. Job 5 has room now.
-    state = NodeState([(1, 0, 0)] * 6, [1] * 6)
-    ends = {0: 100, 1: 400, 2: 400, 3: 130, 4: 140}
-    running = [PlannedRun(end * SECOND, (node,), ((1, 0, 0),), node) for node, end in ends.items()]
+def test_a_plan_is_tried_beyond_reservations_that_follow_one_another() -> None:
+    # Job 1 has node 0 from 100 to 200, and jobs 2 and 3 have node 3 from 130 on, one after the other. Job 4 wants two
+    # of the first three nodes for 110 s, released at 400 at last. At 0 it is tried without node 0. The next interval,
+    # from 130 on, is followed by one in which no more nodes are free, but Slurm has joined both, and the next try, at
+    # 200, gets node 0. Job 5 has room now.
+    state = NodeState([(1, 0, 0)] * 5, [1] * 5)
+    running = [PlannedRun(end * SECOND, (node,), ((1, 0, 0),), node) for node, end in enumerate((100, 400, 400, 130))]
     for run in running:
         state.start(run)
-    wanted = {1: ((0,), 1, 100), 2: ((3,), 1, 900), 3: ((4,), 1, 900), 4: ((0, 1, 2), 2, 110), 5: ((5,), 1, 10)}
+    wanted = {1: ((0,), 1, 100), 2: ((3,), 1, 20), 3: ((3,), 1, 900), 4: ((0, 1, 2), 2, 110), 5: ((4,), 1, 10)}
     queue = [
         Request(job, 0, need(count, 1, eligible=nodes), walltime * SECOND)
         for job, (nodes, count, walltime) in wanted.items()
     ]
-    moment = SlurmPass(SlurmBackfill(), 0, state, running, lambda each: node_set(each.eligible), [63])
+    moment = SlurmPass(SlurmBackfill(), 0, state, running, lambda each: node_set(each.eligible), [31])
     moment.backfill(queue)
     assert [request.job for request, _ in moment.starts] == [5]
     plans = {job: (plan.start // SECOND, plan.nodes) for (job, _), plan in moment.reserved.items()}
-    assert plans == {1: (100, 0b1), 2: (130, 0b1000), 3: (140, 0b10000), 4: (400, 0b11)}
+    assert plans == {1: (100, 0b1), 2: (130, 0b1000), 3: (150, 0b1000), 4: (400, 0b11)}
 
 
 @pytest.mark.parametrize("other", [True, False])
