@@ -115,7 +115,7 @@ def test_jobs_are_submitted_with_their_requests_and_compared(
     [
         (
             ["--machine", "machine.toml"],
-            "--machine is for a lab, whose log has nodes and milliseconds: give it with --lab",
+            "--machine is for a lab, with nodes and milliseconds in its log: give it with --lab",
         ),
         (["--machine", "machine.toml", "--lab", "lab", "--nodes", "2"], "--nodes must be left out with --machine"),
         (["--machine", "small.toml", "--lab", "lab"], "small.toml: its nodes are not those of the lab"),
