@@ -31,7 +31,7 @@ PLAN = "plan exponential --mean 1h --n 4"
         (f"{PLAN} --json {LONG}", "File name too long"),
         (f"{PLAN} --plot {LONG}", "File name too long"),
         (f"sweep a.toml -o {LONG} --dry-run", "File name too long"),
-        ("sweep nul.toml -o out --dry-run", "is not a file name: embedded null byte"),
+        ("sweep nul.toml -o out --dry-run", "is not a file name: "),
         ("info a\x1b[31m", r"a\x1b[31m: no such file"),
         ("info a\u2028b", r"a\u2028b: no such file"),
         (f"info a.swf {'y' * 5000}", "unrecognized arguments: yyy"),
