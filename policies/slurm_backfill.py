@@ -28,11 +28,15 @@ _JOBS = Range(0, LARGEST_SIZE, whole=True, unit="jobs")
 
 
 class Wish(NamedTuple):
-    """A waiting job: its id, its nodes, and its walltime [ticks]."""
+    """A waiting job: its id, its nodes, its walltime [ticks], and the most nodes of a plan for it; 0: any number.
+
+    A plan may have an idle node more than the job. If a limit forbids that, Slurm makes no plan.
+    """
 
     job_id: int
     nodes: int
     walltime: int
+    most: int = 0
 
 
 class NamedStart(NamedTuple):
@@ -278,6 +282,8 @@ def named_plan(
             starts.append(NamedStart(wish.job_id, found.nodes))
             in_use |= found.nodes
             insort(ends, (now + wish.walltime, found.nodes))
+        elif wish.most and found.nodes.bit_count() > wish.most:
+            continue
         elif (last is None or found.start <= last) and (not rule.depth or len(kept) < rule.depth):
             kept[wish.job_id] = found
             table.keep(found)

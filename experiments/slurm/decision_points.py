@@ -6,10 +6,11 @@ One difference changes all later states. Each decision is therefore compared sep
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, log
 from types import MappingProxyType
 
+from holdfast.experiments.slurm.queue_limits import QueueLimits
 from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob
 from holdfast.policies.backfilling import Backfilling
 from holdfast.policies.order import Order
@@ -296,11 +297,19 @@ def _placed_starts(
             places[job.job_id] = best_fit(free, job.nodes)
             free &= ~places[job.job_id]
     ends = [(to_ticks(shift + _expected_end(job, now)), places[job.job_id]) for job in running]
-    wishes = [Wish(job.job_id, job.nodes, to_ticks(job.walltime)) for job in queue]
+    wishes = [
+        Wish(job.job_id, job.nodes, to_ticks(job.walltime), _most_nodes(replay.limits, job, running)) for job in queue
+    ]
     found = named_starts(rule, to_ticks(shift + now), replay.nodes, wishes, ends)
     for start in found:
         places.setdefault(start.job_id, start.nodes)
     return frozenset(start.job_id for start in found)
+
+
+def _most_nodes(limits: QueueLimits, job: ReplayedJob, running: Sequence[ReplayedJob]) -> int:
+    """The nodes of a job if its limits allow no further one; else 0."""
+    wider = replace(job, nodes=job.nodes + 1, cpus=-(-job.cpus * (job.nodes + 1) // job.nodes))
+    return job.nodes if limits.excess([wider], running) else 0
 
 
 def _rule_starts(

@@ -23,7 +23,7 @@ def place(*nodes: int) -> int:
 
 def starts(rule: SlurmBackfill, nodes: int, queue: list[Wish], running: dict[int, int]) -> dict[int, int]:
     """Nodes of the jobs that start at 0; running jobs by nodes, with their ends [s]."""
-    wishes = [Wish(wish.job_id, wish.nodes, wish.walltime * SECOND) for wish in queue]
+    wishes = [wish._replace(walltime=wish.walltime * SECOND) for wish in queue]
     ends = [(end * SECOND, held) for held, end in running.items()]
     return dict(named_starts(rule, 0, nodes, wishes, ends))
 
@@ -48,6 +48,17 @@ def test_a_job_that_fits_by_count_waits_for_nodes_with_names() -> None:
     assert starts(SlurmBackfill(busy=0), 4, [Wish(1, 2, 60), Wish(2, 1, 200)], {place(1, 2): 100, place(3): 100}) == {
         2: place(4)
     }
+
+
+def test_a_plan_with_more_nodes_than_a_limit_allows_is_not_made() -> None:
+    # The plan of job 1 has nodes 1 and 2 at 100, and the idle node 4; without it job 2 may stay there for 200 s. If no
+    # node is idle, the plan has two nodes, and is made.
+    running = {place(1, 2): 100, place(3): 900}
+    assert starts(SlurmBackfill(), 4, [Wish(1, 2, 60), Wish(2, 1, 200)], running) == {}
+    assert starts(SlurmBackfill(), 4, [Wish(1, 2, 60, most=2), Wish(2, 1, 200)], running) == {2: place(4)}
+    assert starts(SlurmBackfill(), 4, [Wish(1, 2, 60, most=3), Wish(2, 1, 200)], running) == {}
+    _, plans = named_plan(SlurmBackfill(), 0, 3, [Wish(1, 2, SECOND, most=2)], [(100, place(1, 2)), (900, place(3))])
+    assert plans[1].nodes == place(1, 2)
 
 
 def test_nodes_of_a_run_that_ends_now_are_not_there_yet() -> None:
