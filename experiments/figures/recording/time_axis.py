@@ -104,9 +104,8 @@ class TimeAxis(NamedTuple):
                     (np.arange(math.ceil(low / part - 1e-9), math.floor(high / part + 1e-9) + 1) * part).tolist()
                     for part in (step, fine)
                 ]  # type: ignore[return-value]  # two
-        firsts = np.arange(
-            np.datetime64(self._moment(low).strftime("%Y-%m")), np.datetime64(self._moment(high).strftime("%Y-%m")) + 1
-        )
+        begin, end = (np.datetime64(self._moment(place).strftime("%Y-%m")) for place in (low, high))
+        firsts = np.arange(begin, end + np.timedelta64(1, "M"))
         places = firsts.astype("datetime64[D]").astype(float)
         every = next((n for n in _MONTHS if (high - low) / 30.4 / n <= most), _MONTHS[-1])
         inside = (places >= low) & (places <= high)
