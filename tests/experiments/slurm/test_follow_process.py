@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -61,12 +62,18 @@ def test_it_reads_on_while_it_forecasts_and_an_interruption_leaves_whole_files(s
     )
     readings = site / "followed" / "readings.csv"
     # A thousand draws of such a queue take hours.
-    until(
-        lambda: readings.exists() and len(readings.read_text().splitlines()) > 5 and len(children_of(process.pid)) > 1
-    )
-    children = children_of(process.pid)
-    os.killpg(process.pid, signal.SIGINT)
-    output, errors = process.communicate(timeout=120)
+    try:
+        until(
+            lambda: (
+                readings.exists() and len(readings.read_text().splitlines()) > 5 and len(children_of(process.pid)) > 1
+            )
+        )
+        children = children_of(process.pid)
+        os.killpg(process.pid, signal.SIGINT)
+        output, errors = process.communicate(timeout=120)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     assert (process.returncode, output) == (0, "written to followed\n")
     assert "Traceback" not in errors
     until(lambda: not any(alive(child) for child in children), 60)
