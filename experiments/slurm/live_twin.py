@@ -164,7 +164,9 @@ class LiveTwin:
             return
         queue = QueueState(at, tuple(state.rows()), self._past, tuple(state.ended), self._options)
         self.scores.expect()
-        self._pending = _Pending(at, self._background.submit(forecast_rows, queue))
+        # An interruption between the start of the process and this note would leave it, and wait for it at the end.
+        with hold_interruptions():
+            self._pending = _Pending(at, self._background.submit(forecast_rows, queue))
 
     def _finish_forecast(self, *, wait: bool = False) -> None:
         """Store the forecast that is being made, if it is complete."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import lzma
+import os
+import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 
 from holdfast.experiments import cli
+from holdfast.experiments.output.signals import Interrupted, listening
 from holdfast.experiments.slurm import live_replay, live_twin
 from holdfast.experiments.slurm.live_state import Drift, LiveState
 from holdfast.experiments.slurm.live_twin import LiveTwin
@@ -226,6 +229,34 @@ def test_a_day_without_drift_and_with_scores(followed: tuple[LiveTwin, Replayed,
         assert abs(float(score["slurm_error_s"]) - 120) <= 1
     assert 2 <= len(list(folder.glob("forecast-*.csv"))) <= 6
     assert any("in their 90 % interval, median error" in line for line in lines)
+
+
+class Interrupting(AtOnce):
+    """Gets the signal of a user between the start of a task and the answer, and never completes the task."""
+
+    def __init__(self) -> None:
+        self.given: list[Future[Any]] = []
+        self.stopped: list[Future[Any]] = []
+
+    def submit(self, task: Callable[[Any], Any], item: Any) -> Future[Any]:
+        self.given.append(Future())
+        os.kill(os.getpid(), signal.SIGINT)
+        return self.given[0]
+
+    def stop(self, future: Future[Any]) -> None:
+        self.stopped.append(future)
+
+
+def test_an_interruption_while_a_forecast_begins_stops_it(
+    followed: tuple[LiveTwin, Replayed, Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin, _, _, _ = followed
+    background = Interrupting()
+    monkeypatch.setattr(twin, "_background", background)
+    with listening(), pytest.raises(Interrupted):
+        twin.run(5 * 3600.0)
+    assert background.stopped == background.given
+    assert len(background.given) == 1
 
 
 def test_a_reading_that_fails_is_tried_again(followed: tuple[LiveTwin, Replayed, Path, list[str]]) -> None:
