@@ -140,7 +140,7 @@ def _allocation(
     """The allocation of a run: the last one of a job, ``again`` after a preempted one, or a ``preempted`` one."""
     count = len(run.nodes)
     if run.taken.count(run.taken[0]) == count:
-        # Most runs take the same of each node: 20,000 on 280 nodes each take 0.4 s in place of 4 s.
+        # Most runs take the same of each node: the table of 20,000 on 280 nodes each takes 3.8 s in place of 5.5 s.
         nodes, amounts = tuple(sorted(run.nodes)), [(amount,) * count for amount in run.taken[0]]
     else:
         order = sorted(range(count), key=run.nodes.__getitem__)

@@ -49,26 +49,17 @@ class UsageLedger:
         self._held: dict[int, int] = {}
 
     def inherit(self, past: PastUsage, now: int, origin: int) -> None:
-        """Set the usage at the beginning of a simulation, when no job holds nodes yet.
+        """Add the usage of runs before a simulation.
 
         Parameters
         ----------
         past
             Past usage of the accounts.
         now
-            Begin of the simulation [ticks].
+            The time at which it is added [ticks], at or after its last change.
         origin
             Ticks of the job table's clock at which the simulated clock stands at 0.
         """
-        used = past.at(to_seconds(now + origin), self._half_life)
-        for account, node_seconds in used.items():
-            usage = self._groups[account] = _Usage(now)
-            usage.used = node_seconds * SECOND
-        everyone = self._groups[None]
-        everyone.since, everyone.used = now, sum(used.values()) * SECOND
-
-    def add(self, past: PastUsage, now: int, origin: int) -> None:
-        """Add the usage of runs that were over by ``now``; ticks are as of :meth:`inherit`."""
         used = past.at(to_seconds(now + origin), self._half_life)
         for group, node_seconds in (*used.items(), (None, sum(used.values()))):
             usage = self._groups.setdefault(group, _Usage(now))

@@ -94,7 +94,7 @@ def _run(
     columns: ReplayColumns, pools: NodePools, depth: int, placement: int, heads: int, past: int
 ) -> LoopOutcome | int:
     # 12,000 jobs on 40 GPU nodes, 1.9 million steps, take 39 s in Python, 1 s compiled, and 18 s to compile once; 6,000
-    # take 4 s. 20,000 jobs on four pools, 1.8 million, take 36 s, and 0.2 s compiled. Reservations for many jobs take
+    # take 4 s. 20,000 jobs on four pools, 1.8 million, take 36 s, and 0.4 s compiled. Reservations for many jobs take
     # ten times as many steps.
     steps = 2 * len(columns.jobs) * (len(columns.nodes.names) + 40) * (10 if depth > 10 else 1)
     code = compiled_loop(replay_resources, steps)

@@ -169,7 +169,7 @@ class MachineQueue:
         """Count the runs before the first choice once they have all ended."""
         last = None if self._ended is None else self._ended.last_end
         if self._ledger and self._ended and last is not None and now + self._origin >= to_ticks(last):
-            self._ledger.add(self._ended, now, self._origin)
+            self._ledger.inherit(self._ended, now, self._origin)
             self._ended = None
 
     def _end_until(self, now: int) -> None:

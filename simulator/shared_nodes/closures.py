@@ -83,8 +83,8 @@ class NodeClosures:
         left[list(closed)] = 0
         return left
 
-    def unused(self, free: Ints, capacities: Ints, *, whole: bool) -> tuple[int, int]:
-        """What of closed nodes is in no use, in nodes (``whole``) or cores: of those that are down, and reserved."""
+    def idle_amounts(self, free: Ints, capacities: Ints, *, whole: bool) -> tuple[int, int]:
+        """Idle nodes (``whole``) or cores among the closed nodes: of those that are down, and of the reserved ones."""
         down, reserved = _NONE, _NONE
         for item in self._active:
             if item.outage.kind is OutageKind.RESERVATION:

@@ -208,7 +208,7 @@ class SharedEngine:
         machine = self._machine
         busy, held = machine.levels()
         if machine.closures.exist:
-            down, reserved = machine.closures.unused(machine.free, machine.capacities, whole=machine.whole)
+            down, reserved = machine.closures.idle_amounts(machine.free, machine.capacities, whole=machine.whole)
             self.down.append((machine.now, down))
             held += reserved
         asked = sum(job.size for job in machine.waiting.values())

@@ -12,7 +12,6 @@ import pytest
 
 from holdfast.experiments import cli
 from holdfast.experiments.slurm import lab as labs
-from holdfast.experiments.slurm import live_replay
 from holdfast.experiments.slurm.backfill_passes import PASSES, read_passes, write_passes
 from holdfast.experiments.slurm.controller_log import log_times, parse_jobs
 from holdfast.experiments.slurm.daemons import launch
@@ -22,6 +21,7 @@ from holdfast.experiments.slurm.recorded_replay import read_replay, write_actual
 from holdfast.experiments.slurm.submitted_jobs import Submit, generate_workload, make_submits
 from holdfast.experiments.slurm.templates import fill_template
 from holdfast.workloads.ground.errors import InputError
+from tests.support.sleep_clock import SleepClock
 
 #: Lines of a log of slurmctld 22.05, in its order and form.
 LOG = """\
@@ -99,24 +99,17 @@ def test_the_table_of_passes(tmp_path: Path) -> None:
         read_passes(tmp_path)
 
 
-class FakeSlurm:
+class FakeSlurm(SleepClock):
     """A Slurm that runs each job at once, on a clock that only sleeping moves."""
 
     speed = 10.0
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.clock = 1e9
+        super().__init__(monkeypatch)
         self.submitted: list[tuple[float, list[str]]] = []
         self.cancelled: list[str] = []
         self.fail = 0
         self.keeps = False
-        monkeypatch.setattr(live_replay.time, "sleep", self._sleep)
-
-    def _sleep(self, seconds: float) -> None:
-        self.clock += seconds * self.speed
-
-    def now(self) -> float:
-        return self.clock
 
     def call(self, words: Sequence[str]) -> str:
         if words[0] == "scancel":

@@ -15,6 +15,7 @@ from holdfast.experiments.slurm.placed_replay import read_placed
 from holdfast.experiments.slurm.submitted_jobs import Submit
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.machines.request import ResourceRequest
+from tests.support.sleep_clock import SleepClock
 
 MACHINE = """
 nodes = [{names = "n[1-2]", cores = 4, memory = "4000M"}]
@@ -42,21 +43,12 @@ class FakeLab:
         return "n1\nn2\nn2\n"
 
 
-class FakeSlurm:
+class FakeSlurm(SleepClock):
     """A Slurm that starts each job a second after its submission, and refuses one; only sleeping moves its clock."""
 
-    speed = 60.0
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.clock = 1e9
+        super().__init__(monkeypatch)
         self.submitted: list[list[str]] = []
-        monkeypatch.setattr(live_replay.time, "sleep", self._sleep)
-
-    def _sleep(self, seconds: float) -> None:
-        self.clock += seconds * self.speed
-
-    def now(self) -> float:
-        return self.clock
 
     def call(self, words: Sequence[str]) -> str:
         if words[0] != "sbatch":
