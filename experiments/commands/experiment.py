@@ -48,7 +48,7 @@ class Arguments:
         SecondsAbove0 | None,
         Parameter("time after which the command stops with exit status 1; the same command continues", default="none"),
     ] = None
-    carried: Annotated[
+    stored_rows: Annotated[
         str | None,
         Parameter(
             "add the stored rows of FILE, which --pack has written on any machine, before measuring",
@@ -74,7 +74,7 @@ def main(arguments: Arguments) -> int:
     from holdfast.experiments.output.signals import Interrupted, hold_interruptions, time_limit
     from holdfast.experiments.recordings.replay import make_directory
     from holdfast.experiments.study.experiment import all_experiments, find_experiment, run_experiment
-    from holdfast.experiments.study.packed_store import ask, carry, take_over
+    from holdfast.experiments.study.packed_store import export_store, import_store, record_request
     from holdfast.experiments.study.parameters import with_settings
     from holdfast.workloads.ground.errors import InputError
 
@@ -92,15 +92,15 @@ def main(arguments: Arguments) -> int:
         with writing(directory):
             check_kind(directory, "experiments")
             store = directory / "runs"
-            if arguments.carried is not None:
-                count = take_over(Path(arguments.carried), store, [item.id for item in chosen], arguments.seed)
-                print(f"{arguments.carried}: {count:,} stored rows are new here", flush=True)
+            if arguments.stored_rows is not None:
+                count = import_store(Path(arguments.stored_rows), store, [item.id for item in chosen], arguments.seed)
+                print(f"{arguments.stored_rows}: {count:,} stored rows are new here", flush=True)
             try:
                 with time_limit(arguments.limit):
                     for item, parameters in zip(chosen, settings, strict=True):
                         print(f"{item.id}: {item.title}", flush=True)
                         if item.stores:
-                            ask(store, item.id, arguments.seed, parameters)
+                            record_request(store, item.id, arguments.seed, parameters)
                         verdicts = run_experiment(
                             item,
                             parameters,
@@ -121,7 +121,7 @@ def main(arguments: Arguments) -> int:
             finally:
                 if arguments.pack is not None:
                     with hold_interruptions():
-                        count = carry(store, Path(arguments.pack))
+                        count = export_store(store, Path(arguments.pack))
                     print(f"{arguments.pack} holds {count:,} stored rows; --from takes them over on another machine")
     except InputError:
         # A parameter that is refused while the experiment measures leaves nothing.

@@ -18,12 +18,12 @@ from typing import Any
 
 from holdfast.experiments.recordings.replay import make_directory
 from holdfast.experiments.study.row_cache import PIECES, SOURCES, piece_content, piece_text
-from holdfast.experiments.sweeps.fingerprint import model_fingerprint
+from holdfast.experiments.sweeps.fingerprint import commit, model_fingerprint
 from holdfast.experiments.sweeps.store import BATCH, stored_lines
 from holdfast.workloads.ground.errors import InputError, TraceError
 from holdfast.workloads.ground.files import atomic_open, is_plain_file
 
-__all__ = ["MAGIC", "ask", "carry", "packed_fault", "take_over"]
+__all__ = ["MAGIC", "export_store", "import_store", "packed_fault", "record_request"]
 
 #: First bytes of a file.
 MAGIC = b"\xfd7zXZ\x00"
@@ -35,15 +35,15 @@ _LARGEST, _MEMORY = 1 << 30, 1 << 28
 _NAME = re.compile(r"[0-9a-f]{32}")
 
 
-def ask(store: Path, name: str, seed: int, parameters: Any) -> None:
-    """Record the seed and parameters of an experiment in its store."""
+def record_request(store: Path, name: str, seed: int, parameters: Any) -> None:
+    """Record the seed, parameters and commit of an experiment in its store."""
     place = make_directory(store / _ASKED)
     with atomic_open(place / f"{name}.json", follow=False) as file:
-        json.dump({"seed": seed, "parameters": asdict(parameters)}, file, default=str)
+        json.dump({"seed": seed, "parameters": asdict(parameters), "commit": commit()}, file, default=str)
         file.write("\n")
 
 
-def carry(store: Path, path: Path) -> int:
+def export_store(store: Path, path: Path) -> int:
     """Export a store to one file; damaged rows are left out.
 
     Parameters
@@ -83,13 +83,13 @@ def _bodies(store: Path) -> Iterator[dict[str, Any]]:
         yield {"run": line.decode(), "sources": f"model {model}"}
 
 
-def take_over(path: Path, store: Path, names: Iterable[str], seed: int) -> int:
+def import_store(path: Path, store: Path, names: Iterable[str], seed: int) -> int:
     """Add the rows of a file to a store.
 
     Parameters
     ----------
     path
-        File of :func:`carry`.
+        File of :func:`export_store`.
     store
         Store to which the rows are added.
     names, seed
@@ -117,10 +117,12 @@ def take_over(path: Path, store: Path, names: Iterable[str], seed: int) -> int:
     other = [words for words in first["sources"] if words not in here]
     if other:
         own = next(words for words in sorted(here) if words.split()[0] == other[0].split()[0])
+        measured = asked[known[0]].get("commit", "unknown")
         raise TraceError(
             path,
             None,
-            f"was measured by other sources ({other[0]}, here {own}): import it where those are checked out",
+            f"was measured by other sources ({other[0]}, here {own}): import it where their commit is checked out "
+            f"({measured})",
         )
     return _add(store, bodies)
 
@@ -148,7 +150,7 @@ def _add(store: Path, bodies: Iterable[Mapping[str, Any]]) -> int:
 
 
 def packed_fault(path: Path) -> InputError | None:
-    """The error of a damaged file of :func:`carry`; None if it is valid."""
+    """The error of a damaged file of :func:`export_store`; None if it is valid."""
     try:
         _read(path)
     except InputError as error:

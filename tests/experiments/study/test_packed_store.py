@@ -14,9 +14,10 @@ import pytest
 from holdfast.experiments.cli import main
 from holdfast.experiments.study import packed_store, row_cache
 from holdfast.experiments.study.experiment import Resources, Row, find_experiment, read_tables
-from holdfast.experiments.study.packed_store import ask, carry, packed_fault, take_over
+from holdfast.experiments.study.packed_store import export_store, import_store, packed_fault, record_request
 from holdfast.experiments.study.row_cache import collect_rows
 from holdfast.experiments.study.simulation_cache import Years, simulate_grid
+from holdfast.experiments.sweeps.fingerprint import commit
 from holdfast.workloads.ground.errors import InputError
 
 DONE: list[int] = []
@@ -41,27 +42,27 @@ def measured(store: Path, seed: int = 0) -> list[Row]:
 @pytest.fixture
 def packed(tmp_path: Path) -> Path:
     measured(tmp_path / "runs")
-    ask(tmp_path / "runs", "hybrid-readings", 0, Years())
-    assert carry(tmp_path / "runs", tmp_path / "rows.xz") == 7
+    record_request(tmp_path / "runs", "hybrid-readings", 0, Years())
+    assert export_store(tmp_path / "runs", tmp_path / "rows.xz") == 7
     return tmp_path / "rows.xz"
 
 
 def test_another_store_goes_on_from_it(packed: Path, tmp_path: Path) -> None:
     rows = measured(tmp_path / "other")
     assert len(DONE) == 7
-    assert take_over(packed, tmp_path / "third", ["hybrid-readings"], 0) == 7
+    assert import_store(packed, tmp_path / "third", ["hybrid-readings"], 0) == 7
     assert measured(tmp_path / "third") == rows
     assert DONE == []
     # What is there already stays, and rows of another seed are others.
-    assert take_over(packed, tmp_path / "third", ["hybrid-readings"], 0) == 0
+    assert import_store(packed, tmp_path / "third", ["hybrid-readings"], 0) == 0
     measured(tmp_path / "third", seed=1)
     assert len(DONE) == 7
 
 
 def test_the_same_rows_give_the_same_file(packed: Path, tmp_path: Path) -> None:
-    take_over(packed, tmp_path / "third", ["hybrid-readings"], 0)
-    ask(tmp_path / "third", "hybrid-readings", 0, Years())
-    carry(tmp_path / "third", tmp_path / "again.xz")
+    import_store(packed, tmp_path / "third", ["hybrid-readings"], 0)
+    record_request(tmp_path / "third", "hybrid-readings", 0, Years())
+    export_store(tmp_path / "third", tmp_path / "again.xz")
     assert (tmp_path / "again.xz").read_bytes() == packed.read_bytes()
 
 
@@ -69,17 +70,17 @@ def test_a_large_file_is_read_whole(tmp_path: Path) -> None:
     # Digits that cannot be packed: more than any reader looks at to recognise a file.
     tasks = [Task(number) for number in range(12_000)]
     list(collect_rows(work, tasks, Resources(tmp_path / "runs", 1), together=3_000))
-    ask(tmp_path / "runs", "hybrid-readings", 0, Years())
-    assert carry(tmp_path / "runs", tmp_path / "rows.xz") == 4
+    record_request(tmp_path / "runs", "hybrid-readings", 0, Years())
+    assert export_store(tmp_path / "runs", tmp_path / "rows.xz") == 4
     assert (tmp_path / "rows.xz").stat().st_size > 2**16
-    assert take_over(tmp_path / "rows.xz", tmp_path / "third", ["hybrid-readings"], 0) == 4
+    assert import_store(tmp_path / "rows.xz", tmp_path / "third", ["hybrid-readings"], 0) == 4
 
 
 def test_a_damaged_piece_is_not_carried(tmp_path: Path) -> None:
     measured(tmp_path / "runs")
     first = sorted((tmp_path / "runs" / "pieces").iterdir())[0]
     first.write_text(first.read_text().replace("number", "numbar"))
-    assert carry(tmp_path / "runs", tmp_path / "rows.xz") == 6
+    assert export_store(tmp_path / "runs", tmp_path / "rows.xz") == 6
 
 
 def test_simulations_of_sweeps_are_carried_too(tmp_path: Path) -> None:
@@ -87,10 +88,10 @@ def test_simulations_of_sweeps_are_carried_too(tmp_path: Path) -> None:
         return simulate_grid(Resources(store, 1), "few", Years(60, 2), 5, ["baseline", "N-PAA"]).computed
 
     assert simulate(tmp_path / "runs") == 4
-    ask(tmp_path / "runs", "hybrid-fig6", 5, Years())
-    assert carry(tmp_path / "runs", tmp_path / "rows.xz") == 4
-    assert take_over(tmp_path / "rows.xz", tmp_path / "third", ["hybrid-fig6"], 5) == 4
-    assert take_over(tmp_path / "rows.xz", tmp_path / "third", ["hybrid-fig6"], 5) == 0
+    record_request(tmp_path / "runs", "hybrid-fig6", 5, Years())
+    assert export_store(tmp_path / "runs", tmp_path / "rows.xz") == 4
+    assert import_store(tmp_path / "rows.xz", tmp_path / "third", ["hybrid-fig6"], 5) == 4
+    assert import_store(tmp_path / "rows.xz", tmp_path / "third", ["hybrid-fig6"], 5) == 0
     assert simulate(tmp_path / "third") == 0
 
 
@@ -105,15 +106,16 @@ def test_rows_of_something_else_are_refused(
     packed: Path, tmp_path: Path, names: list[str], seed: int, words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
-        take_over(packed, tmp_path / "third", names, seed)
+        import_store(packed, tmp_path / "third", names, seed)
     assert not (tmp_path / "third").exists()
 
 
 def test_rows_of_other_sources_are_refused(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_cache, "SOURCES", {"years": lambda: "0" * 16})
     monkeypatch.setattr(packed_store, "SOURCES", {"years": lambda: "0" * 16})
-    with pytest.raises(InputError, match=r"was measured by other sources .years [0-9a-f]{16}, here years 0000"):
-        take_over(packed, tmp_path / "third", ["hybrid-readings"], 0)
+    words = rf"other sources .years [0-9a-f]{{16}}, here years 0000.*their commit is checked out .{commit()}."
+    with pytest.raises(InputError, match=words):
+        import_store(packed, tmp_path / "third", ["hybrid-readings"], 0)
     assert not (tmp_path / "third").exists()
 
 
@@ -137,12 +139,12 @@ def test_what_was_changed_or_cut_off_is_refused(packed: Path, tmp_path: Path) ->
         path.write_bytes(content)
         assert packed_fault(path) is not None, name
         with pytest.raises(InputError, match="not a file of stored rows"):
-            take_over(path, tmp_path / "third", ["hybrid-readings"], 0)
+            import_store(path, tmp_path / "third", ["hybrid-readings"], 0)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.xz: no such file"):
-        take_over(tmp_path / "none.xz", tmp_path / "store", ["hybrid-readings"], 0)
+        import_store(tmp_path / "none.xz", tmp_path / "store", ["hybrid-readings"], 0)
 
 
 def _sealed(lines: list[bytes]) -> bytes:
