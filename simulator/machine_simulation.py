@@ -7,7 +7,6 @@ and idle capacity make up the machine here as in every other simulation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -154,7 +153,7 @@ def _machine_jobs(table: Jobs, workload: MachineWorkload) -> list[MachineJob]:
     # A held job is not in the queue before it is eligible, and then has the place of its submit.
     for row in np.flatnonzero(table.column("eligible") > submit).tolist() if table.has("eligible") else ():
         queued, request = float(table.column("eligible")[row]), jobs[row].request
-        jobs[row] = jobs[row]._replace(request=replace(request, begin=max(queued, request.begin or 0)))
+        jobs[row] = jobs[row]._replace(request=request._replace(begin=max(queued, request.begin or 0)))
     if table.has("cancelled_at") or table.has("preceding"):
         jobs = [
             job._replace(cancelled_at=row.cancelled_at, preceding=row.preceding, think_time=row.think_time)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from holdfast.experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
@@ -264,7 +264,7 @@ def _on_machine(
 ) -> tuple[int, dict[int, float], dict[int, ResourceRequest]]:
     """The sizes in the unit of the machine, and what the job asks at each."""
     walltime = arguments.walltime or 1.0
-    asked = {count: replace(arguments.request.request(count), account=arguments.project) for count in (nodes, *sizes)}
+    asked = {count: arguments.request.request(count)._replace(account=arguments.project) for count in (nodes, *sizes)}
     units = {count: machine.size(request, walltime, arguments.user) for count, request in asked.items()}
     others = {units[count]: factor for count, factor in sizes.items()}
     return units[nodes], others, {units[count]: request for count, request in asked.items()}

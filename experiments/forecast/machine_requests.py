@@ -92,7 +92,7 @@ class MachineRequests:
             If the job does not fit the machine.
         """
         if project and not request.account:
-            request = replace(request, account=project)
+            request = request._replace(account=project)
         state, number = state.with_job(self.size(request, walltime, user), walltime, user, project)
         return self.with_request(number, request), state, number
 
@@ -180,7 +180,7 @@ class MachineRequests:
         if job.running_since is None:
             # Jobs of a state and of its history have a submit; none starts before the time of the state.
             submit, begin = job.submit or 0.0, max(now, job.eligible or now, request.begin or now)
-            request = replace(request, begin=begin)
+            request = request._replace(begin=begin)
         else:
-            submit, request = job.running_since, replace(request, begin=None)
+            submit, request = job.running_since, request._replace(begin=None)
         return MachineJob(job.job_id, submit, job.walltime, job.runtime, request, job.user)

@@ -146,9 +146,13 @@ def _outcome(columns: ReplayColumns, pools: NodePools, given: LoopArguments) -> 
         for place, (first, size, option) in enumerate(zip(first_of, size_of, option_of, strict=True))
         if size and partition_of[option] in pools
     )
-    nodes_of = dict(zip((first for first, _ in pooled), pools.place(run for _, run in pooled), strict=True))
+    in_pools = [run for _, run in pooled]
+    amounts_of = {run[2:]: pools.amounts(run) for run in in_pools}
+    nodes_of = {
+        first: (nodes, amounts_of[run[2:]]) for (first, run), nodes in zip(pooled, pools.nodes(in_pools), strict=True)
+    }
 
-    def job_nodes(first: int, size: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    def job_nodes(first: int, size: int) -> tuple[Sequence[int], tuple[tuple[int, ...], ...]]:
         return nodes_of.get(first) or (
             tuple(holders[first : first + size].tolist()),
             tuple(map(tuple, taken[first : first + size].tolist())),

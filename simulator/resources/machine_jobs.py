@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from holdfast.workloads.ground.units import to_ticks
@@ -97,7 +98,7 @@ class JobStart(NamedTuple):
     start: int
     end: int
     partition: str
-    nodes: tuple[int, ...]
+    nodes: Sequence[int]
     taken: tuple[tuple[int, ...], ...]
     limit: Limit | None
     wait: JobWait = JobWait()

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -55,14 +56,29 @@ class NodePools:
     def __contains__(self, partition: int) -> bool:
         return partition in self._nodes
 
-    def place(self, runs: Iterable[PoolRun]) -> list[tuple[tuple[int, ...], tuple[Vector, ...]]]:
-        """The nodes of each run, and what it takes of each: the first free nodes, as ``pack`` and ``spread`` choose.
+    def amounts(self, run: PoolRun) -> tuple[Vector, ...]:
+        """What a run takes of each of its nodes."""
+        vector = self._vectors[run.partition]
+        return (vector,) * (run.cores // vector[0])
+
+    def nodes(self, runs: Sequence[PoolRun]) -> list[Sequence[int]]:
+        """The nodes of each run: the first free nodes, as ``pack`` and ``spread`` choose.
+
+        They are chosen when the nodes of a run are first read, since starts and metrics need only their numbers.
+        Without that, a simulation of 20,000 jobs on four pools of 1,098 nodes takes 1.3 s in place of 0.8 s.
 
         Parameters
         ----------
         runs
             In the order of their starts.
         """
+        chosen = _ChosenNodes(self, runs)
+        return [
+            _RunNodes(chosen, number, run.cores // self._vectors[run.partition][0]) for number, run in enumerate(runs)
+        ]
+
+    def place(self, runs: Iterable[PoolRun]) -> list[tuple[int, ...]]:
+        """Choose the nodes of each run, as :meth:`nodes` describes."""
         # Arrays of objects share the numbers of nodes, which millions of places would else each have as an own object.
         places = {partition: np.array(nodes, object) for partition, nodes in self._nodes.items()}
         free = {partition: np.ones(len(nodes), bool) for partition, nodes in self._nodes.items()}
@@ -73,13 +89,60 @@ class NodePools:
             while held and held[0][0] <= run.start:
                 _, partition, other = heapq.heappop(held)
                 free[partition][taken[other]] = True
-            vector = self._vectors[run.partition]
-            own = free[run.partition].nonzero()[0][: run.cores // vector[0]]
+            own = free[run.partition].nonzero()[0][: run.cores // self._vectors[run.partition][0]]
             free[run.partition][own] = False
             heapq.heappush(held, (run.end, run.partition, len(taken)))
             taken.append(own)
-            found.append((tuple(places[run.partition][own].tolist()), (vector,) * len(own)))
+            found.append(tuple(places[run.partition][own].tolist()))
         return found
+
+
+class _ChosenNodes:
+    """The nodes of all runs, chosen at the first question."""
+
+    def __init__(self, pools: NodePools, runs: Sequence[PoolRun]) -> None:
+        self._pools, self._runs = pools, runs
+
+    @cached_property
+    def of_runs(self) -> list[tuple[int, ...]]:
+        return self._pools.place(self._runs)
+
+
+class _RunNodes(Sequence[int]):
+    """The nodes of one run; it equals the tuple of them."""
+
+    __slots__ = ("_chosen", "_count", "_number")
+
+    def __init__(self, chosen: _ChosenNodes, number: int, count: int) -> None:
+        self._chosen, self._number, self._count = chosen, number, count
+
+    @property
+    def _nodes(self) -> tuple[int, ...]:
+        return self._chosen.of_runs[self._number]
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[int, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> int | tuple[int, ...]:
+        return self._nodes[place]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._nodes)
+
+    def __eq__(self, other: object) -> bool:
+        return self._nodes == (other._nodes if isinstance(other, _RunNodes) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._nodes)
+
+    def __repr__(self) -> str:
+        return repr(self._nodes)
 
 
 def pool_nodes(columns: ReplayColumns, depth: int, placement: int) -> tuple[ReplayColumns, NodePools]:

@@ -120,7 +120,7 @@ def job_demand(table: NodeTable, request: ResourceRequest, walltime: float, job:
     sizes = _part_sizes(request.tasks)
     for per_node in sorted(sizes, key=lambda size: (size > smallest, -size)):
         try:
-            return Demand(table, table.needs(replace(request, tasks_per_node=per_node), walltime), divided=True)
+            return Demand(table, table.needs(request._replace(tasks_per_node=per_node), walltime), divided=True)
         except UnfitError:
             continue
     return Demand(table, options, divided=False)

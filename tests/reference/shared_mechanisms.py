@@ -212,7 +212,7 @@ class Model:
             seconds = job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
             if not equal and not baseline and job.type in (JobType.ON_DEMAND, JobType.MALLEABLE):
                 for each in self.part_sizes(given, seconds):
-                    other = replace(given, tasks_per_node=each)
+                    other = given._replace(tasks_per_node=each)
                     if self.site.options(PlainJob(0, seconds, 1, other)):
                         request, equal = other, True
                         break

@@ -124,7 +124,7 @@ def random_shared_case(seed: int, *, most_jobs: int = 14) -> SharedCase:
     machine = replace(drawn, limits=(), partitions=partitions)
     table = random_job_table(seed, max_jobs=most_jobs, max_nodes=9, types=HYBRID)
     drawn_requests = [
-        [replace(job.request, begin=None) for job in random_jobs(random, machine, _DRAWS)] for _ in table.jobs
+        [job.request._replace(begin=None) for job in random_jobs(random, machine, _DRAWS)] for _ in table.jobs
     ]
     nodes = NodeTable.for_requests(machine, [request for requests in drawn_requests for request in requests])
     jobs, kept = [], []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -74,6 +74,33 @@ class Need:
         return tuple((self.nodes - 1) * one + last for one, last in zip(self.vector, self.last, strict=True))
 
 
+class _NodeSet:
+    """Nodes, and how many of them have each vector of resources.
+
+    Requests of the same partition and features share one: those of 20,000 jobs on four pools of 1,098 nodes are fitted
+    in 0.05 s in place of 0.16 s.
+
+    Parameters
+    ----------
+    places
+        Indices of the nodes, ascending.
+    capacities
+        The vectors of all nodes of the machine.
+    """
+
+    def __init__(self, places: tuple[int, ...], capacities: Sequence[tuple[int, ...]]) -> None:
+        self.places = places
+        self.by_capacity = Counter(map(capacities.__getitem__, places))
+        self._capacities = capacities
+
+    def select(self, fits: Callable[[tuple[int, ...]], bool]) -> _NodeSet:
+        """The nodes with a vector that fits."""
+        suited = {capacity for capacity in self.by_capacity if fits(capacity)}
+        if len(suited) == len(self.by_capacity):
+            return self
+        return _NodeSet(tuple(node for node in self.places if self._capacities[node] in suited), self._capacities)
+
+
 class UnfitError(ValueError):
     """A request that does not fit the empty machine; the text is a reason that all such jobs share."""
 
@@ -93,6 +120,7 @@ class NodeTable:
     machine: Machine
     gpu_kinds: tuple[str, ...] = ()
     _known: dict[tuple[object, ...], Need | str] = field(default_factory=dict, compare=False, repr=False)
+    _with_features: dict[tuple[int, str], _NodeSet | str] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def for_requests(cls, machine: Machine, requests: Iterable[ResourceRequest]) -> NodeTable:
@@ -186,27 +214,19 @@ class NodeTable:
         return self._known[key]
 
     def _new_need(self, request: ResourceRequest, place: int, partition: Partition) -> Need | str:
-        try:
-            alternatives = parse_features(request.features)
-        except ValueError:
-            return "features that cannot be read"
-        kinds = [satisfies(alternatives, kind.features) for kind in self.machine.kinds]
-        eligible = self._places[place]
-        if not all(kinds):
-            eligible = tuple(node for node in eligible if kinds[self.machine.kind_of_nodes[node]])
-        if not eligible:
-            return "features that no node of its partition has"
+        featured = self._nodes_with(place, request.features)
+        if isinstance(featured, str):
+            return featured
         unknown = set(request.gpus) - {ANY_GPU} - set(self.gpu_kinds)
         if unknown:
             return "GPUs of a kind that the machine does not have"
         exclusive = request.exclusive or partition.exclusive
         each = _memory_per_core(request, partition)
-        featured = eligible
+        eligible = featured
         if exclusive and each:
             # A job with whole nodes has all their cores, and memory for each of them.
-            full = [cores * each <= memory for cores, memory, *_ in (self.capacities[node] for node in eligible)]
-            eligible = tuple(node for node, fits in zip(eligible, full, strict=True) if fits)
-            if not eligible:
+            eligible = featured.select(lambda capacity: capacity[0] * each <= capacity[1])
+            if not eligible.places:
                 return "more memory than a node of its partition has"
         shape = self._shape(request, partition)
         if isinstance(shape, str):
@@ -216,12 +236,30 @@ class NodeTable:
         if isinstance(least, str):
             return least
         cores, memory = last[0], each or last[1] + base[1]
-        considered = tuple(
-            node for node in featured if self.capacities[node][0] >= cores and self.capacities[node][1] >= memory
-        )
+        considered = featured.select(lambda capacity: capacity[0] >= cores and capacity[1] >= memory)
         return Need(
-            place, eligible, nodes, vector, last, base, tasks, exclusive, least, each, considered, request.cores
+            place, eligible.places, nodes, vector, last, base, tasks, exclusive, least, each, considered.places,
+            request.cores,
         )  # fmt: skip
+
+    def _nodes_with(self, place: int, features: str) -> _NodeSet | str:
+        """The nodes of a partition that have the requested features, or why there are none."""
+        if (place, features) not in self._with_features:
+            self._with_features[place, features] = self._new_nodes_with(place, features)
+        return self._with_features[place, features]
+
+    def _new_nodes_with(self, place: int, features: str) -> _NodeSet | str:
+        try:
+            alternatives = parse_features(features)
+        except ValueError:
+            return "features that cannot be read"
+        kinds = [satisfies(alternatives, kind.features) for kind in self.machine.kinds]
+        places = self._places[place]
+        if not all(kinds):
+            places = tuple(node for node in places if kinds[self.machine.kind_of_nodes[node]])
+        if not places:
+            return "features that no node of its partition has"
+        return _NodeSet(places, self.capacities)
 
     def _shape(
         self, request: ResourceRequest, partition: Partition
@@ -260,7 +298,7 @@ class NodeTable:
 
     def _least(
         self,
-        eligible: Sequence[int],
+        eligible: _NodeSet,
         nodes: int,
         vector: tuple[int, ...],
         last: tuple[int, ...],
@@ -268,7 +306,7 @@ class NodeTable:
         tasks: int,
     ) -> int | str:
         """Smallest number of nodes that suffices on the empty machine, or why none does."""
-        vectors = Counter(map(self.capacities.__getitem__, eligible))
+        vectors = eligible.by_capacity
         if tasks:
             held = count = 0
             on_each = {capacity: _tasks_on(capacity, vector, base, tasks) for capacity in vectors}
@@ -282,7 +320,7 @@ class NodeTable:
         fitting = sum(alike for capacity, alike in vectors.items() if _covers(capacity, last))
         if full >= nodes - 1 and fitting >= nodes:
             return nodes
-        if nodes > len(eligible):
+        if nodes > len(eligible.places):
             return "more nodes than its partition has (with its features)"
         return self._reason(vectors, vector, "more nodes of this size than its partition has")
 

@@ -38,14 +38,11 @@ class MachineWorkload:
 
     def with_accounts(self, projects: Sequence[str]) -> MachineWorkload:
         """The same, where a job without an account has its project as account, for limits and past usage."""
-        pairs = list(zip(self.requests, projects, strict=True))
-        if not any(project and not request.account for request, project in pairs):
-            return self
-        requests = (
-            replace(request, account=project) if project and not request.account else request
-            for request, project in pairs
+        requests = tuple(
+            request if request.account or not project else request._replace(account=project)
+            for request, project in zip(self.requests, projects, strict=True)
         )
-        return replace(self, requests=tuple(requests))
+        return replace(self, requests=requests)
 
 
 def machine_unit(machine: Machine) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 __all__ = ["ResourceRequest"]
 
+_NO_GPUS: Mapping[str, int] = {}
 
-@dataclass(frozen=True, slots=True)
-class ResourceRequest:
+
+class ResourceRequest(NamedTuple):
     """Resources that a job requests.
 
     A job with ``nodes`` and without ``tasks`` needs ``cores``, ``memory`` and ``gpus`` on each node. A job with
@@ -49,7 +50,7 @@ class ResourceRequest:
     cores: int = 1
     memory: int | None = None
     memory_per_core: bool = False
-    gpus: Mapping[str, int] = field(default_factory=dict)
+    gpus: Mapping[str, int] = _NO_GPUS
     features: str = ""
     partitions: tuple[str, ...] = ()
     exclusive: bool = False

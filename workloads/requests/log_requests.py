@@ -457,7 +457,7 @@ def _table_jobs(data: bytes, path: str | Path, layout: Layout) -> LogRequests:
         if fraction is not None and request.gpus and 0 < float(row[fraction] or 0) < 1000:
             remarks[FRACTION] += 1
         if layout.whole_nodes:
-            request = replace(request, exclusive=True)
+            request = request._replace(exclusive=True)
         place = places.get("id")
         text = row[place[0]].strip() if place else ""
         user = row[places["user"][0]].strip() if "user" in places else ""

@@ -122,7 +122,7 @@ def test_lost_gpu_hours_count_the_gpus_of_the_partition() -> None:
         replace(on_demand(3, HOUR, 1, HOUR), partition="servers"),
         replace(on_demand(4, 2 * HOUR, 1, HOUR), partition="gpus"),
     ]  # fmt: skip
-    requests = tuple(replace(item, nodes=job.nodes) for item, job in zip(workload.requests, table, strict=True))
+    requests = tuple(item._replace(nodes=job.nodes) for item, job in zip(workload.requests, table, strict=True))
     result = simulate(
         table, workload.machine.size, "N-PAA", events=False, on_machine=replace(workload, requests=requests)
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,7 +37,7 @@ def assert_plain_starts(seed: int, request: ResourceRequest, **asked: object) ->
         arrivals="none",
         machine=requests,
         **asked,
-        requests={size: replace(request, nodes=size) for size in (1, 2, 3)},
+        requests={size: request._replace(nodes=size) for size in (1, 2, 3)},
     )
     rows = [
         (job.job_id, job.submit, job.walltime, job.walltime, requests.present[job.job_id], job.start)
@@ -47,7 +46,7 @@ def assert_plain_starts(seed: int, request: ResourceRequest, **asked: object) ->
     own = max(job.job_id for job in state.jobs) + 1
     for place, one in enumerate(found.requests):
         # Nodes are exclusive here, so that the size counts nodes.
-        asked_for = replace(request, nodes=one.nodes)
+        asked_for = request._replace(nodes=one.nodes)
         starts = plain_starts(state, requests, [*rows, (own, at, one.walltime, one.walltime, asked_for, None)])
         start = starts[own]
         assert found.waits[:, place].tolist() == [start - at] * 2

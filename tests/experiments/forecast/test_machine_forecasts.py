@@ -85,7 +85,7 @@ def plain_starts(state: MachineState, requests: MachineRequests, rows: list[tupl
             submit if since is None else since,
             walltime,
             runtime,
-            replace(request, begin=None if since is not None else max(submit, state.at)),
+            request._replace(begin=None if since is not None else max(submit, state.at)),
         )
         for _, submit, walltime, runtime, request, since in rows
     ]
@@ -141,7 +141,7 @@ def test_later_jobs_ask_for_what_past_ones_asked() -> None:
     at = 2 * week
     state, requests = state_at(trace, at, 3), MachineRequests.known_at(trace, workload, at)
     # Job 5 holds one GPU node for two hours more. A job on one GPU node that lasts ten hours waits behind job 6.
-    requests, state, number = requests.with_job(state, replace(two, nodes=1), 10 * hour)
+    requests, state, number = requests.with_job(state, two._replace(nodes=1), 10 * hour)
     history = read_history(trace, at, least=1)
     found = forecast(state, history, jobs=[6, number], draws=3, machine=requests, order="ljf")
     # Under longest job first the ten hours come first; the eight hours of the job to come then precede job 6.

@@ -8,7 +8,6 @@ with ``--machine MACHINE``, and ``holdfast slurm replay LOG --machine MACHINE --
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -76,27 +75,28 @@ def random_request(machine: Machine, random: np.random.Generator) -> ResourceReq
     request = ResourceRequest(partitions=tuple(map(str, chosen)))
     form = random.random()
     if form < 0.6:
-        request = replace(request, tasks=nodes * each, tasks_per_node=each)
+        request = request._replace(tasks=nodes * each, tasks_per_node=each)
     elif form < 0.8:
-        request = replace(request, tasks=nodes, tasks_per_node=1, cores=each)
+        request = request._replace(tasks=nodes, tasks_per_node=1, cores=each)
     else:
-        request = replace(request, tasks=int(random.choice((1, 3, 6, 10, 14))), cores=int(random.choice((1, 1, 2))))
+        request = request._replace(tasks=int(random.choice((1, 3, 6, 10, 14))), cores=int(random.choice((1, 1, 2))))
     kind = random.random()
     if kind < 0.2:
-        request = replace(request, memory=int(random.choice((4000, 8000, 20000, 30000))))
+        request = request._replace(memory=int(random.choice((4000, 8000, 20000, 30000))))
     elif kind < 0.3:
-        request = replace(request, memory=int(random.choice((1000, 3000, 5000))), memory_per_core=True)
+        request = request._replace(memory=int(random.choice((1000, 3000, 5000))), memory_per_core=True)
     elif kind < 0.5:
         kinds = sorted({"gpu", *(name for each_kind in machine.kinds for name in each_kind.gpus)})
         shape = {"tasks": int(random.choice((1, 1, 1, 2))), "tasks_per_node": 1, "cores": 2}
-        request = replace(
-            ResourceRequest(**shape, partitions=request.partitions),
+        request = ResourceRequest(
+            **shape,
+            partitions=request.partitions,
             gpus={str(random.choice(kinds)): int(random.choice((1, 1, 1, 2)))},
         )
     elif kind < 0.6:
         features = sorted({feature for each_kind in machine.kinds for feature in each_kind.features})
-        request = replace(request, features=str(random.choice(features)))
-    return replace(request, exclusive=True) if random.random() < 0.05 else request
+        request = request._replace(features=str(random.choice(features)))
+    return request._replace(exclusive=True) if random.random() < 0.05 else request
 
 
 if __name__ == "__main__":

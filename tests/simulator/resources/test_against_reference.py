@@ -205,9 +205,8 @@ def shut(outage: Outage, machine: Machine) -> Shut:
 
 
 def begin_in_ticks(request):  # type: ignore[no-untyped-def]
-    from dataclasses import replace
 
-    return request if request.begin is None else replace(request, begin=round(request.begin * SECOND))
+    return request if request.begin is None else request._replace(begin=round(request.begin * SECOND))
 
 
 def in_ticks(machine: Machine) -> Machine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from unittest.mock import patch
 
@@ -130,3 +131,21 @@ def test_a_partition_with_jobs_for_some_of_its_nodes_is_no_pool() -> None:
         partitions=[{"name": "pool", "nodes": "ALL", "exclusive": True}],
     )
     assert pooled_partitions(two, [job]) == []
+
+
+def test_nodes_are_chosen_when_they_are_read() -> None:
+    machine = make_machine(
+        nodes=[{"names": "a[1-3]", "cores": 1}], partitions=[{"name": "a", "nodes": "a[1-3]", "exclusive": True}]
+    )
+    jobs = [
+        MachineJob(number, 0, 10, 10, ResourceRequest(nodes=size, partitions=("a",)), "u")
+        for number, size in ((1, 2), (2, 1), (3, 3))
+    ]
+    with patch.object(NodePools, "place", side_effect=AssertionError("nobody has read a node")):
+        starts = [run for run in replay_on_machine(machine, jobs).starts if run is not None]
+        assert [len(run.nodes) for run in starts] == [2, 1, 3]
+        assert [run.total for run in starts] == [(2, 0, 0), (1, 0, 0), (3, 0, 0)]
+    first, second, third = (run.nodes for run in starts)
+    assert (first, second, third) == ((0, 1), (2,), (0, 1, 2))
+    assert first[1] == 1 and third[1:] == (1, 2) and hash(first) == hash((0, 1)) and repr(second) == "(2,)"
+    assert pickle.loads(pickle.dumps(first)) == first != second

@@ -71,7 +71,7 @@ def test_an_exclusive_job_needs_its_memory_per_core_for_all_cores() -> None:
     (found,) = table.needs(request, 60.0)
     assert (found.eligible, found.considered) == ((0,), (0, 1))
     with pytest.raises(UnfitError, match="more memory than a node of its partition has"):
-        table.needs(replace(request, memory=3000), 60.0)
+        table.needs(request._replace(memory=3000), 60.0)
     jobs = [MachineJob(number, 0, 10, 10, request) for number in (1, 2)]
     for placement, rule in (("pack", "easy"), ("slurm", SlurmBackfill())):
         starts = replay_on_machine(machine, jobs, backfilling=rule, placement=placement).starts
