@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +97,7 @@ def plain_starts(state: MachineState, requests: MachineRequests, rows: list[tupl
 def test_jobs_of_gpu_clusters_start_as_in_the_plain_replay(name: str) -> None:
     log = read_requests(shared_file("gpu", f"{name}_data_training.csv"))
     jobs = [
-        job._replace(request=replace(job.request, partitions=(), features="", cores=min(job.request.cores, 8)))
+        job._replace(request=job.request._replace(partitions=(), features="", cores=min(job.request.cores, 8)))
         for job in log.jobs[:250]
         if (job.request.nodes or 1) <= 2
     ]
@@ -134,7 +133,7 @@ def test_later_jobs_ask_for_what_past_ones_asked() -> None:
         RecordedJob(2, 3 * hour, 8 * hour, 8 * hour, None, "", two),
         RecordedJob(3, week, hour, hour, None, "", ResourceRequest()),
         RecordedJob(4, week + 3 * hour, 8 * hour, 8 * hour, None, "", two),
-        RecordedJob(5, 2 * week - 2 * hour, 4 * hour, 4 * hour, None, "", replace(two, nodes=1)),
+        RecordedJob(5, 2 * week - 2 * hour, 4 * hour, 4 * hour, None, "", two._replace(nodes=1)),
         RecordedJob(6, 2 * week, 4 * hour, 4 * hour, None, "", two),
     ]
     trace, workload = on_machine(machine, jobs)
