@@ -7,7 +7,6 @@ and idle capacity make up the machine here as in every other simulation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -24,18 +23,13 @@ from holdfast.simulator.resources.machine_replay import MachineReplay
 from holdfast.simulator.results.integrals import integral
 from holdfast.simulator.results.records import ABSENT, STATUSES, Accounting, Records, Samples
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.units import SECOND, to_ticks
+from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
-from holdfast.workloads.outages.failures import FailureRate
 from holdfast.workloads.outages.outage import Outage
 from holdfast.workloads.table.job import STOCHASTIC
 from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["MachineOutcome", "simulate_on_machine"]
-
-
-#: Failures that are drawn at first, and at most.
-_DRAWN, _MOST_DRAWN = 256, 300_000
 
 
 class MachineOutcome(NamedTuple):
@@ -53,8 +47,6 @@ class MachineOutcome(NamedTuple):
         (time, ticks times size) of each run that an outage ended; times are of the simulated clock.
     down
         (time, size that is down) from each change on, on the simulated clock.
-    outages
-        Those that were given, and those that were drawn until the end.
     """
 
     records: Records
@@ -64,7 +56,6 @@ class MachineOutcome(NamedTuple):
     withdrawn: int | None = None
     losses: Sequence[tuple[int, int]] = ()
     down: Sequence[tuple[int, int]] = ()
-    outages: Sequence[Outage] = ()
 
 
 def simulate_on_machine(
@@ -73,7 +64,6 @@ def simulate_on_machine(
     options: Options,
     origin: int,
     outages: Sequence[Outage] = (),
-    failures: FailureRate | None = None,
 ) -> MachineOutcome:
     """Replay rigid jobs on a machine.
 
@@ -87,8 +77,8 @@ def simulate_on_machine(
         How the machine is operated.
     origin
         Ticks of the table's clock at which the simulated clock stands at 0.
-    outages, failures
-        Valid outages, and the rate of further failures of single nodes; None: none.
+    outages
+        Valid outages.
 
     Raises
     ------
@@ -100,25 +90,11 @@ def simulate_on_machine(
         raise InputError(f"there must be one request for each of the {len(table):,} jobs of the table")
     _check_jobs(table)
     rule = BACKFILLING[options.backfilling]
-    if isinstance(rule, SlurmBackfill) and (outages or failures is not None):
+    if isinstance(rule, SlurmBackfill) and outages:
         raise InputError("outages and failures must be left out with --backfilling slurm on a machine (--machine)")
     jobs = _machine_jobs(table, workload)
-    drawn = 0
-    while True:
-        more = [] if failures is None else list(islice(failures.draw(workload.machine.size, origin / SECOND), drawn))
-        replay = replay_under(workload.machine, jobs, options, workload.placement, [*outages, *more])
-        last = max((run.end for run in replay.runs), default=origin)
-        if failures is None or (more and to_ticks(more[-1].start) >= last):
-            break
-        # Failures are drawn until the last job has ended.
-        drawn = max(_DRAWN, 4 * drawn)
-        if drawn > _MOST_DRAWN:
-            raise InputError(
-                f"failures must be rarer, or jobs shorter: after {_MOST_DRAWN:,} failures (--failure-mtbf) some jobs "
-                "have not ended"
-            )
-    happened = [outage for outage in more if to_ticks(outage.start) < last]
-    return _outcome(table, replay, jobs, origin)._replace(outages=[*outages, *happened])
+    replay = replay_under(workload.machine, jobs, options, workload.placement, outages)
+    return _outcome(table, replay, jobs, origin)
 
 
 def _check_jobs(table: Jobs) -> None:

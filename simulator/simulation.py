@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from holdfast.policies.mechanism import BASELINE, Mechanism, parse_mechanism
+from holdfast.simulator.collector_pause import pause_collector
 from holdfast.simulator.machine.decisions import Decisions
 from holdfast.simulator.machine.event_log import EventLog
 from holdfast.simulator.machine.job_state import JobState
@@ -41,7 +39,6 @@ __all__ = [
     "check_plans",
     "checked_table",
     "make_result",
-    "pause_collector",
     "plain_result",
     "refuse_late_end",
     "simulate",
@@ -162,28 +159,17 @@ def simulate_table(
         origin = min(origin, to_ticks(prior.origin))
     if on_machine is not None:
         # Imported here, because plain replays start a fifth sooner without machines and the planner (0.43 for 0.59 s).
-        from holdfast.simulator.machine_rules import are_pools, needs_shared_simulation
-        from holdfast.simulator.partitioned_simulation import needs_pools
+        from holdfast.simulator.machine_results import simulate_on_named_nodes
 
-        check_outages(outages, jobs=table, named=True)
-        if table.has("project") and len(table) == len(on_machine.requests):
-            on_machine = on_machine.with_accounts(table.texts("project"))
-        closed = bool(outages) or failures is not None
-        pools = are_pools(on_machine.machine)
-        if needs_shared_simulation(table, on_machine.machine, served_by):
-            if failures is not None:
-                raise InputError(
-                    "there must be no failures at a rate on a machine (--machine) with mechanisms on shared nodes, "
-                    "with stochastic jobs, or with jobs that run at the beginning; --outages may have failures"
-                )
-            return _shared_result(table, on_machine, settings, served_by, origin, progress, book, prior, outages)
-        if prior is not None:
-            raise InputError("usage before a replay on a machine (--machine) needs jobs that run at its beginning")
-        if (pools and served_by is not None) or needs_pools(table, on_machine.machine, closed=closed):
-            if failures is not None:
-                raise InputError("mechanisms and job types on a machine (--machine) have no failures at a rate")
-            return _pools_result(table, on_machine, settings, mechanism, progress, outages)
-        return _machine_result(table, nodes, on_machine, settings, origin, progress, outages, failures)
+        def simulate_pool(jobs: Jobs, size: int, closed: Sequence[Outage], advance: Callable[[int], None]) -> Result:
+            return simulate_table(
+                jobs, size, mechanism, events=False, progress=advance, outages=closed, settings=settings
+            )
+
+        return simulate_on_named_nodes(
+            table, nodes, on_machine, mechanism, settings, origin, progress, book, prior, outages, failures,
+            simulate_pool=simulate_pool,
+        )  # fmt: skip
     closures = _closures(table, nodes, list(outages), failures, origin)
     if settings.engine != "simpy":
         reason = _obstacle(served_by, book, closures, prior, settings, events=events or decisions)
@@ -221,18 +207,6 @@ def checked_table(jobs: Iterable[Job], nodes: int) -> Jobs:
         raise InputError("there are no jobs to simulate")
     check_jobs(table, nodes=nodes)
     return table
-
-
-@contextmanager
-def pause_collector() -> Iterator[None]:
-    """Pause the garbage collector: a simulation has no cycles, and collections would count as decision time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _run_engine(setup: Setup) -> Result:
@@ -305,95 +279,6 @@ def plain_result(
         origin=origin,
         table=table,
         engine="compiled",
-    )
-
-
-def _pools_result(
-    table: Jobs,
-    workload: MachineWorkload,
-    options: Options,
-    mechanism: str,
-    progress: Callable[[int], None] | None,
-    outages: Sequence[Outage],
-) -> Result:
-    """The result of a machine with partitions that are pools."""
-    from holdfast.simulator.partitioned_simulation import simulate_partitions
-
-    done = 0
-
-    def simulate_pool(jobs: Jobs, size: int, closed: Sequence[Outage]) -> Result:
-        nonlocal done
-        before = done
-
-        def advance(ended: int) -> None:
-            if progress is not None:
-                progress(before + ended)
-
-        result = simulate_table(jobs, size, mechanism, events=False, progress=advance, outages=closed, **vars(options))
-        done += len(jobs)
-        return result
-
-    return simulate_partitions(table, workload, options.order, simulate_pool, outages)
-
-
-def _shared_result(
-    table: Jobs,
-    workload: MachineWorkload,
-    options: Options,
-    mechanism: Mechanism | None,
-    origin: int,
-    progress: Callable[[int], None] | None,
-    book: PlanBook | None,
-    prior: PriorState | None,
-    outages: Sequence[Outage],
-) -> Result:
-    """The result of mechanisms on a machine the nodes of which jobs share."""
-    from holdfast.simulator.shared_simulation import simulate_shared_nodes
-
-    began = perf_counter()
-    with pause_collector():
-        found = simulate_shared_nodes(
-            table, workload, mechanism, options, origin, progress, book, None if prior is None else prior.usage, outages
-        )
-    return replace(found, engine_seconds=perf_counter() - began)
-
-
-def _machine_result(
-    table: Jobs,
-    nodes: int,
-    workload: MachineWorkload,
-    options: Options,
-    origin: int,
-    progress: Callable[[int], None] | None,
-    outages: Sequence[Outage],
-    failures: FailureRate | None,
-) -> Result:
-    """The result of a replay on a machine with partitions."""
-    from holdfast.simulator.machine_simulation import simulate_on_machine
-    from holdfast.workloads.machines.machine_workload import machine_unit
-
-    began = perf_counter()
-    with pause_collector():
-        found = simulate_on_machine(table, workload, options, origin, outages, failures)
-    if progress is not None:
-        progress(len(table))
-    return Result(
-        mechanism=BASELINE,
-        nodes=nodes,
-        options=options,
-        records=found.records,
-        samples=found.samples,
-        booked=found.booked,
-        engine_seconds=perf_counter() - began,
-        origin=origin,
-        table=table,
-        engine="compiled",
-        withdrawn=found.withdrawn,
-        losses=found.losses,
-        down=found.down,
-        outages=found.outages,
-        unit=machine_unit(workload.machine),
-        on_machine=found.replay,
     )
 
 

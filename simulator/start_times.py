@@ -9,6 +9,7 @@ from itertools import pairwise
 from holdfast.simulator.clock.engine import Engine
 from holdfast.simulator.clock.setup import Setup
 from holdfast.simulator.clock.walltime_trial import Trial
+from holdfast.simulator.collector_pause import pause_collector
 from holdfast.simulator.machine.decisions import Decisions
 from holdfast.simulator.machine.event_log import EventLog
 from holdfast.simulator.machine.job_state import JobState
@@ -16,7 +17,6 @@ from holdfast.simulator.machine.prior_state import PriorState
 from holdfast.simulator.options import Options
 from holdfast.simulator.results.recording import clock_origin
 from holdfast.simulator.services.downtime import Closures
-from holdfast.simulator.simulation import pause_collector
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.units import to_seconds, to_ticks
 from holdfast.workloads.outages.failures import FailureRate

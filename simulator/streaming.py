@@ -11,6 +11,7 @@ from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.clock.engine import Engine
 from holdfast.simulator.clock.setup import Setup
 from holdfast.simulator.clock.stream import Stream, Ticks
+from holdfast.simulator.collector_pause import pause_collector
 from holdfast.simulator.machine.decisions import Decisions
 from holdfast.simulator.machine.event_log import EventLog
 from holdfast.simulator.options import Options
@@ -18,7 +19,7 @@ from holdfast.simulator.plain_replay import plain_table, rigid_records
 from holdfast.simulator.plain_starts import obstacle
 from holdfast.simulator.results.records import Samples
 from holdfast.simulator.results.result import Result
-from holdfast.simulator.simulation import pause_collector, plain_result, refuse_late_end, sum_accounts
+from holdfast.simulator.simulation import plain_result, refuse_late_end, sum_accounts
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.numbers import is_whole
 from holdfast.workloads.ground.units import LARGEST_SIZE

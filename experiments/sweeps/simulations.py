@@ -16,10 +16,11 @@ from holdfast.experiments.sweeps.grid import GeneratedYear, Log, RunConfiguratio
 from holdfast.experiments.sweeps.job_tables import HOUR, imbalance_warning, job_table, log_caveats, machine_requests
 from holdfast.experiments.sweeps.plugins import find_sources
 from holdfast.policies.mechanism import BASELINE
+from holdfast.simulator.collector_pause import pause_collector
 from holdfast.simulator.results.catalogue import WALL_CLOCK
 from holdfast.simulator.results.metrics import joint_summaries
 from holdfast.simulator.results.order_statistics import Ranked
-from holdfast.simulator.simulation import pause_collector, simulate_table
+from holdfast.simulator.simulation import simulate_table
 from holdfast.workloads.ground.errors import HoldfastError, InputError, error_sentence
 from holdfast.workloads.ground.units import SECOND
 

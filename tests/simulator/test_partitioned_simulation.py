@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from random import Random
 
@@ -27,7 +28,7 @@ from holdfast.workloads.outages.outage import Outage, OutageKind
 from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.table.jobs import Jobs
 from tests.reference.hybrid import MECHANISMS, Replay, replay
-from tests.strategies.tables import HYBRID, Table, random_job_table
+from tests.strategies.tables import HYBRID, Table, busy_job_table, random_job_table
 from tests.support.jobs import on_demand, rigid
 
 
@@ -259,14 +260,41 @@ def test_outages_of_a_partition_or_of_all_nodes(seed: int, mechanism: str) -> No
     assert sum((end - start) * nodes for start, end, nodes in spans) == down
 
 
-def test_outages_of_single_nodes_and_failures_at_a_rate_are_refused_with_a_mechanism() -> None:
+def test_outages_of_single_nodes_are_refused_with_a_mechanism() -> None:
     machine, jobs = machine_for([4]), [rigid(1, 0, 1, 10, partition="p0")]
     with pytest.raises(InputError, match=r"on of outage 1 must be a partition with mechanisms .* not 'n1'"):
         hf.simulate(
             jobs, mechanism="CUA-SPAA", machine=machine, outages=[Outage(OutageKind.MAINTENANCE, 0, 9, on="n1")]
         )
-    with pytest.raises(InputError, match="have no failures at a rate"):
-        hf.simulate(jobs, mechanism="CUA-SPAA", machine=machine, failures=hf.FailureRate(mtbf=1e6))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_failures_at_a_rate_strike_one_partition_as_they_strike_a_pool(seed: int) -> None:
+    table = busy_job_table(seed)
+    jobs = [replace(job, partition="p0") for job in table.jobs]
+    failures = hf.FailureRate(mtbf=300.0 * table.nodes, repair=30.0, seed=seed)
+    pool = hf.simulate(table.jobs, table.nodes, "CUA-SPAA", failures=failures)
+    found = hf.simulate(jobs, mechanism="CUA-SPAA", machine=machine_for([table.nodes]), failures=failures)
+    assert list(found.records) == list(pool.records)
+    assert found.accounting == pool.accounting
+    assert found.losses == sorted(pool.losses)
+    assert [item.start for item in found.outages] == [item.start for item in pool.outages][: len(found.outages)]
+    assert found.outages
+
+
+def test_failures_at_a_rate_strike_the_partition_of_their_node() -> None:
+    machine, failures = machine_for([3, 5]), hf.FailureRate(mtbf=8000.0, repair=100.0, seed=4)
+    jobs = [replace(rigid(number, 0, 1, 3000, 3000), partition=f"p{number % 2}") for number in range(1, 17)]
+    found = hf.simulate(jobs, mechanism="N-PAA", machine=machine, failures=failures)
+    last = max(record.end or 0 for record in found.records) / SECOND
+    drawn = list(takewhile(lambda failure: failure.start < last, failures.draw(8, 0.0)))
+    assert len(drawn) > 5
+    # Nodes 0 to 2 are those of p0.
+    assert [(item.start, item.on) for item in found.outages] == [
+        (item.start, "p0" if int((item.place or 0.0) * 8) < 3 else "p1") for item in drawn
+    ]
+    for place, item in zip((int((item.place or 0.0) * 8) for item in drawn), found.outages, strict=True):
+        assert int((item.place or 0.0) * (3 if place < 3 else 5)) == (place if place < 3 else place - 3)
 
 
 def test_pages_and_stories_simulate_the_partitions_with_their_outages(

@@ -11,7 +11,7 @@ from holdfast.workloads.machines.host_list import expand
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.outages.outage import Outage, OutageKind
 
-__all__ = ["nodes_of_place", "outage_places", "partition_outages"]
+__all__ = ["nodes_of_place", "outage_places", "partition_failures", "partition_outages"]
 
 
 def nodes_of_place(on: str, machine: Machine) -> tuple[int, ...]:
@@ -124,6 +124,29 @@ def partition_outages(outages: Sequence[Outage], machine: Machine, partition: st
         elif not outage.on:
             found.append(replace(outage, nodes=len(machine.partition(partition).nodes)))
     return found
+
+
+def partition_failures(failures: Sequence[Outage], machine: Machine) -> list[Outage]:
+    """Failures of single nodes, each in the partition of its node.
+
+    Parameters
+    ----------
+    failures
+        Failures with a place on the whole machine.
+    machine
+        The machine; its partitions share no nodes. A failure of a node without a partition is left out.
+    """
+    owners: dict[int, tuple[str, float]] = {}
+    for partition in machine.partitions:
+        places = sorted(machine.places(partition))
+        # The middle of a node, so that rounding does not change which it is.
+        owners |= {node: (partition.name, (number + 0.5) / len(places)) for number, node in enumerate(places)}
+    nodes = [int((failure.place or 0.0) * machine.size) for failure in failures]
+    return [
+        replace(failure, on=owners[node][0], place=owners[node][1])
+        for failure, node in zip(failures, nodes, strict=True)
+        if node in owners
+    ]
 
 
 def _overlap(one: Outage, other: Outage) -> bool:

@@ -18,7 +18,7 @@ from holdfast.experiments.commands.asking.simulation_options import Simulation, 
 from holdfast.experiments.recordings.measurement import Measurement
 from holdfast.experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
 from holdfast.experiments.recordings.variants import RUNS, make_label
-from holdfast.policies.mechanism import BASELINE, parse_mechanism
+from holdfast.policies.mechanism import parse_mechanism
 from holdfast.policies.order import ORDERS
 from holdfast.simulator.options import Options
 from holdfast.workloads.ground.errors import InputError
@@ -170,8 +170,6 @@ def _read(own: RunOptions, mechanisms: Sequence[str], workload: Callable[[], Tra
         return prepare_simulation(own.simulation, mechanisms, "run", workload)
     if own.events:
         raise InputError("--events must be left out with --machine: its replay keeps no event log")
-    if own.outages.failure_mtbf is not None and list(mechanisms) != [BASELINE]:
-        raise InputError("--failure-mtbf must be left out with --machine and a mechanism")
     return simulation_on(own.simulation, own.machine, mechanisms)
 
 

@@ -209,10 +209,6 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
             "placement must be pack or spread with mechanisms on shared nodes",
         ),
         (["--events"], "--events must be left out with --machine: its replay keeps no event log"),
-        (
-            ["--failure-mtbf", "5y", "--mechanism", "CUA-PAA"],
-            "--failure-mtbf must be left out with --machine and a mechanism",
-        ),
         (["--until", "0"], "--until must be later than the start of the replay at 0 s, not 0 s"),
         (["--backfilling", "slurm"], "placement must be slurm with --backfilling slurm"),
         (["--stream"], "--machine must be left out with --stream"),

@@ -192,3 +192,9 @@ def test_failures_are_drawn_until_the_last_job_has_ended() -> None:
 
 def hf_draws(failures: hf.FailureRate) -> list[Outage]:
     return [outage for outage, _ in zip(failures.draw(4, 0.0), range(1000), strict=False)]
+
+
+def test_failures_that_let_no_job_end_are_refused() -> None:
+    jobs = [rigid(1, 0, 4, 5000, 5000)]
+    with pytest.raises(hf.InputError, match="failures must be rarer, or jobs shorter: after 10,100 failures"):
+        hf.simulate(jobs, machine=one_pool(4), failures=hf.FailureRate(mtbf=3, repair=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -15,9 +16,11 @@ from holdfast.simulator.shared_simulation import simulate_shared_nodes
 from holdfast.simulator.simulation import simulate as simulate_pool
 from holdfast.workloads.ground.units import SECOND, to_ticks
 from holdfast.workloads.machines.request import ResourceRequest
+from holdfast.workloads.outages.failures import FailureRate
 from holdfast.workloads.outages.outage import Outage, OutageKind
 from holdfast.workloads.outages.places import outage_places
 from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.job_lifecycle import replay_start
 from holdfast.workloads.table.jobs import Jobs
 from tests.reference.hybrid import MECHANISMS
 from tests.simulator.shared_nodes.test_one_core_nodes import EVERY, one_core_nodes, outcomes
@@ -142,6 +145,27 @@ def test_jobs_that_run_at_the_beginning_and_stochastic_jobs_meet_outages_as_on_o
             pool = simulate_pool(jobs, nodes, mechanism, **chosen)
             assert outcomes(result) == outcomes(pool), seed
             assert result.accounting == pool.accounting, seed
+
+
+@pytest.mark.parametrize("mechanism", ["baseline", "CUA-SPAA"])
+def test_failures_at_a_rate_are_outages_that_are_drawn_until_the_last_end(mechanism: str) -> None:
+    struck = 0
+    for seed in range(4):
+        table, mix = running_job_table(seed), random_mix(seed)
+        for jobs, nodes, plans in ((table.jobs, table.nodes, None), (mix.jobs, mix.nodes, mix.plans)):
+            failures = FailureRate(mtbf=400.0 * nodes, repair=20.0, seed=seed)
+            machine = one_core_nodes(Table(jobs, nodes))
+            found = simulate_pool(jobs, nodes, mechanism, on_machine=machine, plans=plans, failures=failures)
+            begin = replay_start(Jobs.of(jobs))
+            start = clock_origin(Jobs.of(jobs)) / SECOND if begin is None else begin
+            last = (found.origin + found.samples[-1][0]) / SECOND
+            drawn = list(takewhile(lambda failure, last=last: failure.start < last, failures.draw(nodes, start)))
+            given = simulate_pool(jobs, nodes, mechanism, on_machine=machine, plans=plans, outages=drawn)
+            assert list(found.outages) == drawn
+            struck += len(drawn)
+            assert outcomes(found) == outcomes(given), seed
+            assert found.accounting == given.accounting, seed
+    assert struck > 8
 
 
 def random_case(seed: int) -> SharedCase:

@@ -200,7 +200,6 @@ def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
         ({"placement": "slurm"}, "placement must be pack or spread with mechanisms on shared nodes"),
         ({"backfilling": "easy length=runtime"}, "backfilling must be none, easy, easy depth=K or conservative with"),
         ({"expansion": "even"}, "expansion must be none with mechanisms on shared nodes"),
-        ({"failures": hf.FailureRate(mtbf=100, repair=1)}, "there must be no failures at a rate on a machine"),
     ],
 )
 def test_what_is_not_modelled_is_refused(options: dict[str, object], said: str) -> None:
