@@ -1,7 +1,8 @@
 """Random tables with on-demand jobs on a lab, while the controller is killed once or twice.
 
 ``python -m tests.experiments.slurm.served_lab --seeds 9401,9402`` serves them in a lab of its own, by the six
-mechanisms in turn, and counts events that are equal to the simulator's, late, and different.
+mechanisms in turn (or by those of ``--mechanisms``), and counts events that are equal to the simulator's, late, and
+different.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def main() -> None:
     """Serve tables in a lab of its own, and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", required=True, help="seeds, separated by commas")
+    names = ",".join(mechanism.name for mechanism in MECHANISMS)
+    parser.add_argument("--mechanisms", default=names, help="of the tables in turn, default %(default)s")
     parser.add_argument("--speed", default="60")
     parser.add_argument("--port", default="26000")
     given = parser.parse_args()
@@ -76,17 +79,17 @@ def main() -> None:
     assert cli.main(["slurm", "lab", "start", "-o", "lab", *words]) == 0
     total: Counter[str] = Counter()
     try:
-        for seed, mechanism in zip(map(int, given.seeds.split(",")), cycle(MECHANISMS)):
+        for seed, mechanism in zip(map(int, given.seeds.split(",")), cycle(given.mechanisms.split(","))):
             jobs = random_served_table(seed).jobs
             kills = 1 + seed % 2
-            rows = serve_table(folder / str(seed), folder / "lab", jobs, mechanism.name, kills, seed)
+            rows = serve_table(folder / str(seed), folder / "lab", jobs, mechanism, kills, seed)
             found = Counter(row["comparison"] for row in rows)
             ended = {int(row["job_id"]) for row in rows if row["event"] == "complete" and row["slurm_s"]}
             urgent = {job.job_id for job in jobs if job.type == JobType.ON_DEMAND and job.submit is not None}
             missing = {job.job_id for job in jobs if job.submit is not None} - ended
             started = {int(row["job_id"]) for row in rows if row["event"] == "start" and row["slurm_s"]}
             shown = f"{len(urgent & started)} of {len(urgent)} on-demand jobs started, not ended: {sorted(missing)}"
-            print(seed, mechanism.name, f"{len(jobs)} jobs, {kills} kills, {dict(found)}, {shown}", flush=True)
+            print(seed, mechanism, f"{len(jobs)} jobs, {kills} kills, {dict(found)}, {shown}", flush=True)
             total += found
     finally:
         cli.main(["slurm", "lab", "stop", "-o", "lab"])
