@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
 
 import simpy
 
@@ -31,22 +33,26 @@ class InstantClock(simpy.Environment):
         super().__init__(begin)
         self._ranks, self._tick, self._run_pass = ranks, tick, run_pass
         self._pass_at = begin - 1
+        self._events: list[tuple[int, int, int, Callable[[], None]]] = []
+        self._number = count()
 
     def call(self, at: int, turn: int, rank: int, happen: Callable[[], bool]) -> None:
         """Call a function at a time; if it returns that it was void, it causes no pass."""
 
-        def occur(_: simpy.Event) -> None:
+        def occur() -> None:
             self._tick(int(self.now))
             if happen():
                 self._expect_pass()
 
         self._at(at, turn * self._ranks + rank, occur)
 
-    def _at(self, at: int, priority: int, occur: Callable[[simpy.Event], None]) -> None:
-        event = simpy.Event(self)
-        event._ok, event._value = True, None  # as simpy.Timeout does
-        event.callbacks = [occur]
-        self.schedule(event, priority, at - self.now)  # type: ignore[arg-type]  # priorities are whole numbers
+    def _at(self, at: int, priority: int, occur: Callable[[], None]) -> None:
+        heappush(self._events, (at, priority, next(self._number), occur))
+        # Timeouts have no order within an instant: each lets the first event of its instant occur.
+        self.timeout(at - self.now).callbacks.append(self._occur)
+
+    def _occur(self, _: simpy.Event) -> None:
+        heappop(self._events)[-1]()
 
     def _expect_pass(self) -> None:
         """Schedule the pass of this instant, unless it is scheduled."""
@@ -54,7 +60,7 @@ class InstantClock(simpy.Environment):
             return
         self._pass_at = int(self.now)
 
-        def occur(_: simpy.Event) -> None:
+        def occur() -> None:
             # Events that the pass causes in this instant are followed by a pass of their own.
             self._pass_at = int(self.now) - 1
             self._run_pass()

@@ -327,13 +327,6 @@ class Machine:
             total += count * amounts[resource]
         return total
 
-    @cached_property
-    def is_one_pool(self) -> bool:
-        """Whether the machine is one partition of equal nodes, used exclusively, without other properties."""
-        partition = self.partitions[0]
-        alike = len(self.partitions) == 1 and not self.limits and len(self.kinds) == 1
-        return alike and partition.exclusive and len(partition.nodes) == self.size
-
 
 def _check_name(parameter: str, name: object) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):

@@ -98,8 +98,8 @@ def one_pool(nodes: int, cores: int = 1) -> Machine:
 
     Examples
     --------
-    >>> one_pool(64).is_one_pool
-    True
+    >>> one_pool(64).size
+    64
     """
     kind = NodeKind(expand(f"n[1-{nodes}]"), cores)
     return Machine((kind,), (Partition("all", kind.names, exclusive=True, default=True),))
