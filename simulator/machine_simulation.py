@@ -6,10 +6,11 @@ and idle capacity make up the machine here as in every other simulation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from holdfast.policies.backfilling import BACKFILLING
 from holdfast.policies.slurm_backfill import SlurmBackfill
@@ -30,6 +31,9 @@ from holdfast.workloads.table.job import STOCHASTIC
 from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["MachineOutcome", "simulate_on_machine"]
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 class MachineOutcome(NamedTuple):
@@ -138,77 +142,6 @@ def _machine_jobs(table: Jobs, workload: MachineWorkload) -> list[MachineJob]:
     return jobs
 
 
-def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin: int) -> MachineOutcome:
-    whole = machine_unit(replay.table.machine) == "nodes"
-    starts = np.full(len(table), ABSENT)
-    ends = np.full(len(table), ABSENT)
-    taken = np.zeros(len(table), np.int64)
-    for row, place in enumerate(replay.starts):
-        if place is not None:
-            starts[row], ends[row] = place.start, place.end
-            taken[row] = len(place.nodes) if whole else place.total[0]
-    past = _PastRuns(len(table))
-    for row, place in replay.past:
-        past.add(row, place, len(place.nodes) if whole else place.total[0])
-    ran = starts != ABSENT
-    columns = dict(rigid_records(table, np.where(past.counts > 0, past.first, starts), ends).columns)
-    if replay.past:
-        columns |= {"preemptions": past.counts, "lost": past.lost}
-    gone = np.array([ABSENT if time is None else time for time in replay.gone], np.int64)
-    left = gone != ABSENT
-    came = ran | left
-    if any(job.preceding is not None for job in jobs):
-        columns["submit"] = np.array(replay.submits, np.int64)
-    columns["submit"] = np.where(came, columns["submit"], ABSENT)
-    columns["end"] = np.where(left, gone, ends)
-    if not came.all():
-        # A limit never lets them start, or the job that they depend on: for the machine they do not come.
-        columns["status"] = np.where(came, columns["status"], STATUSES.index("no_show")).astype(np.int8)
-    if not came.any():
-        return MachineOutcome(Records(**columns), Samples(np.zeros((1, 5), np.int64)), Accounting(*[0] * 7), replay)
-    withdrawn = None
-    if any(job.cancelled_at is not None for job in jobs):
-        stopped = ran & (ends - starts < np.maximum(1, columns["runtime"]))
-        columns["status"] = np.where(left | stopped, STATUSES.index("cancelled"), columns["status"]).astype(np.int8)
-        spans = (ends - starts)[stopped]
-        withdrawn = sum(int(most) * int(span) for most, span in zip(taken[stopped], spans, strict=True))
-    queued = np.array(replay.queued, np.int64)
-    held = came & (queued > columns["submit"])
-    if held.any():
-        columns["eligible"] = np.where(held, queued, ABSENT)
-    # A job that leaves the queue takes nothing at the time at which it leaves; one that was held never waited.
-    seen = ran | (left & (queued <= gone))
-    begun = np.where(left, gone, starts)[seen] - origin
-    ended = columns["end"][seen] - origin
-    since = np.where(past.counts > 0, past.last, queued)[seen] - origin
-    came_at = np.minimum(since, columns["submit"][seen] - origin) if held.any() else since
-    rows = np.flatnonzero(seen)
-    if replay.past:
-        # A later run waits from the end of the previous run.
-        again = {name: np.array(values, np.int64) - origin for name, values in past.times.items()}
-        again["queued"] = np.where(past.again, again["queued"], queued[past.rows] - origin)
-        begun, ended = np.append(begun, again["start"]), np.append(ended, again["end"])
-        came_at, since = np.append(came_at, again["queued"]), np.append(since, again["queued"])
-        rows = np.append(rows, past.rows)
-    asks, takes = columns["nodes"][rows], np.append(taken[seen], np.array(past.sizes, np.int64))
-    if replay.windows:
-        # Jobs may start as a window ends: such an instant is that of a job without size and length.
-        none = np.zeros(len(begun), np.int64)
-        came_at, since = np.append(came_at, begun), np.append(since, begun)
-        ended, begun = np.append(ended, begun), np.append(begun, begun)
-        asks, takes = np.append(asks, none), np.append(takes, none)
-    lengths = ended - begun
-    waiting, busy = (
-        PlainSamples(PlainJobs(came_at, since, sizes, lengths, lengths), begun, ended).table for sizes in (asks, takes)
-    )
-    busy[:, 4] = waiting[:, 4]
-    size = machine_size(replay.table.machine)
-    opened, closed = int(columns["submit"][came].min()), int(columns["end"][came].max())
-    booked = accounting(integral(taken[came], np.where(ran, ends - starts, 0)[came]), closed - opened, size)
-    outcome = MachineOutcome(Records(**columns), Samples(busy), booked, replay, withdrawn, past.losses(origin))
-    return _with_outages(outcome, opened, closed, origin)
-
-
 class _PastRuns:
     """The runs that outages ended, in the order of their ends, and what follows for each of ``count`` jobs."""
 
@@ -236,6 +169,143 @@ class _PastRuns:
         """(Time on the simulated clock, ticks times size) of each."""
         runs = zip(self.times["start"], self.times["end"], self.sizes, strict=True)
         return [(end - origin, size * (end - start)) for start, end, size in runs]
+
+
+class _Lives(NamedTuple):
+    """What became of each job, shape (jobs,) [ticks of the table's clock]; ``ABSENT`` where it did not happen.
+
+    Attributes
+    ----------
+    starts, ends, taken
+        Begin and end of its last run, and the size of that.
+    gone
+        When it was cancelled while it waited.
+    queued
+        When it began to wait; of a job that never came, as given.
+    past
+        Runs that outages ended.
+    """
+
+    starts: Ints
+    ends: Ints
+    taken: Ints
+    gone: Ints
+    queued: Ints
+    past: _PastRuns
+
+    @property
+    def ran(self) -> Flags:
+        """Which jobs ran."""
+        flags: Flags = self.starts != ABSENT
+        return flags
+
+    @property
+    def left(self) -> Flags:
+        """Which jobs were cancelled while they waited."""
+        flags: Flags = self.gone != ABSENT
+        return flags
+
+    @property
+    def came(self) -> Flags:
+        """Which jobs were in the queue, or were cancelled before they could be."""
+        return self.ran | self.left
+
+
+def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin: int) -> MachineOutcome:
+    lives = _lives(table, replay)
+    columns = _record_columns(table, replay, jobs, lives)
+    ran, came, past = lives.ran, lives.came, lives.past
+    if not came.any():
+        return MachineOutcome(Records(**columns), Samples(np.zeros((1, 5), np.int64)), Accounting(*[0] * 7), replay)
+    withdrawn = None
+    if any(job.cancelled_at is not None for job in jobs):
+        stopped = _stopped(lives, columns["runtime"])
+        spans = (lives.ends - lives.starts)[stopped]
+        withdrawn = sum(int(most) * int(span) for most, span in zip(lives.taken[stopped], spans, strict=True))
+    busy = _levels(lives, columns, bool(replay.windows), origin)
+    opened, closed = int(columns["submit"][came].min()), int(columns["end"][came].max())
+    used = integral(lives.taken[came], np.where(ran, lives.ends - lives.starts, 0)[came])
+    booked = accounting(used, closed - opened, machine_size(replay.table.machine))
+    outcome = MachineOutcome(Records(**columns), Samples(busy), booked, replay, withdrawn, past.losses(origin))
+    return _with_outages(outcome, opened, closed, origin)
+
+
+def _lives(table: Jobs, replay: MachineReplay) -> _Lives:
+    whole = machine_unit(replay.table.machine) == "nodes"
+    starts, ends = np.full((2, len(table)), ABSENT)
+    taken = np.zeros(len(table), np.int64)
+    for row, place in enumerate(replay.starts):
+        if place is not None:
+            starts[row], ends[row] = place.start, place.end
+            taken[row] = len(place.nodes) if whole else place.total[0]
+    past = _PastRuns(len(table))
+    for row, place in replay.past:
+        past.add(row, place, len(place.nodes) if whole else place.total[0])
+    gone = np.array([ABSENT if time is None else time for time in replay.gone], np.int64)
+    return _Lives(starts, ends, taken, gone, np.array(replay.queued, np.int64), past)
+
+
+def _stopped(lives: _Lives, runtimes: Ints) -> Flags:
+    """Which jobs were cancelled while they ran."""
+    return lives.ran & (lives.ends - lives.starts < np.maximum(1, runtimes))
+
+
+def _record_columns(
+    table: Jobs, replay: MachineReplay, jobs: list[MachineJob], lives: _Lives
+) -> dict[str, npt.NDArray[Any]]:
+    """The columns of the records."""
+    past, left, came = lives.past, lives.left, lives.came
+    first_starts = np.where(past.counts > 0, past.first, lives.starts)
+    columns = dict(rigid_records(table, first_starts, lives.ends).columns)
+    if replay.past:
+        columns |= {"preemptions": past.counts, "lost": past.lost}
+    if any(job.preceding is not None for job in jobs):
+        columns["submit"] = np.array(replay.submits, np.int64)
+    columns["submit"] = np.where(came, columns["submit"], ABSENT)
+    columns["end"] = np.where(left, lives.gone, lives.ends)
+    if not came.all():
+        # A limit never lets them start, or the job that they depend on: for the machine they do not come.
+        columns["status"] = np.where(came, columns["status"], STATUSES.index("no_show")).astype(np.int8)
+    if any(job.cancelled_at is not None for job in jobs):
+        cancelled = left | _stopped(lives, columns["runtime"])
+        columns["status"] = np.where(cancelled, STATUSES.index("cancelled"), columns["status"]).astype(np.int8)
+    held = came & (lives.queued > columns["submit"])
+    if held.any():
+        columns["eligible"] = np.where(held, lives.queued, ABSENT)
+    return columns
+
+
+def _levels(lives: _Lives, columns: Mapping[str, npt.NDArray[Any]], has_windows: bool, origin: int) -> Ints:
+    """Samples of what is busy and what waits, shape (instants, 5) (:class:`Samples`)."""
+    past, left, queued = lives.past, lives.left, lives.queued
+    # A job that leaves the queue takes nothing at the time at which it leaves; one that was held never waited.
+    seen = lives.ran | (left & (queued <= lives.gone))
+    begun = np.where(left, lives.gone, lives.starts)[seen] - origin
+    ended = columns["end"][seen] - origin
+    since = np.where(past.counts > 0, past.last, queued)[seen] - origin
+    came_at = np.minimum(since, columns["submit"][seen] - origin) if "eligible" in columns else since
+    rows, sizes = np.flatnonzero(seen), lives.taken[seen]
+    if past.rows:
+        # A later run waits from the end of the previous run.
+        again = {name: np.array(values, np.int64) - origin for name, values in past.times.items()}
+        again["queued"] = np.where(past.again, again["queued"], queued[past.rows] - origin)
+        begun, ended = np.append(begun, again["start"]), np.append(ended, again["end"])
+        came_at, since = np.append(came_at, again["queued"]), np.append(since, again["queued"])
+        rows, sizes = np.append(rows, past.rows), np.append(sizes, np.array(past.sizes, np.int64))
+    requested = columns["nodes"][rows]
+    if has_windows:
+        # Jobs may start as a window ends: such an instant is that of a job without size and length.
+        none = np.zeros(len(begun), np.int64)
+        came_at, since = np.append(came_at, begun), np.append(since, begun)
+        ended, begun = np.append(ended, begun), np.append(begun, begun)
+        requested, sizes = np.append(requested, none), np.append(sizes, none)
+    lengths = ended - begun
+    waiting, busy = (
+        PlainSamples(PlainJobs(came_at, since, amounts, lengths, lengths), begun, ended).table
+        for amounts in (requested, sizes)
+    )
+    busy[:, 4] = waiting[:, 4]
+    return busy
 
 
 def _with_outages(outcome: MachineOutcome, begin: int, end: int, origin: int) -> MachineOutcome:
