@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from holdfast.experiments.commands.asking.arguments import READING, LogReading, told_options, told_reading
 from holdfast.experiments.commands.asking.simulation_options import (
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
     from holdfast.simulator.machine.prior_state import PriorState
     from holdfast.workloads.logs.trace import Trace
+    from holdfast.workloads.machines.machine import Machine
     from holdfast.workloads.machines.machine_workload import MachineWorkload
     from holdfast.workloads.requests.log_requests import LogRequests
+    from holdfast.workloads.table.jobs import Jobs
 
 __all__ = [
     "MachineFile",
@@ -131,6 +134,33 @@ def machine_remarks(workload: MachineWorkload, users: Sequence[str], reading: Lo
     return tuple(found)
 
 
+class _MachineInput(NamedTuple):
+    """The jobs of an input on a machine, and what is said and stored of them.
+
+    Attributes
+    ----------
+    jobs, workload, prior
+        The job table, its requests on the machine, and past usage; None: not known.
+    about, types, lopsided
+        Lines about the log, the types of jobs, and how far these are from the requested shares.
+    header, local
+        Comments of the log, and whether its dates are local times.
+    stored, source
+        Entries of the run file, and of its description of the input.
+    """
+
+    jobs: Jobs
+    workload: MachineWorkload
+    prior: PriorState | None = None
+    about: str = ""
+    types: str = ""
+    lopsided: str = ""
+    header: Mapping[str, str] = MappingProxyType({})
+    local: bool = False
+    stored: Mapping[str, Any] = MappingProxyType({})
+    source: Mapping[str, Any] = MappingProxyType({})
+
+
 def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms: Sequence[str]) -> Simulation:
     """Read and check everything that a replay on a machine needs.
 
@@ -148,23 +178,16 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     InputError
         If any of it is not usable, or not modelled on such a machine.
     """
-    from holdfast.experiments.forecast.prior_usage import machine_prior_state
     from holdfast.experiments.recordings.run_file import UNIT
-    from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
     from holdfast.simulator.machine_rules import check_machine_replay
     from holdfast.workloads.ground.files import file_sha256
-    from holdfast.workloads.hybrid.assignment import as_rigid, assign
-    from holdfast.workloads.hybrid.type_balance import imbalance
-    from holdfast.workloads.logs.readers import read_workload, records_local_time
     from holdfast.workloads.logs.trace import trace_epoch
     from holdfast.workloads.machines.machine_file import read_machine
     from holdfast.workloads.machines.machine_workload import machine_size, machine_unit
-    from holdfast.workloads.requests.fitted_trace import fit_jobs_to_machine, fit_log_to_machine
     from holdfast.workloads.requests.log_requests import is_job_table
-    from holdfast.workloads.table.jobs import Jobs
 
     check_reading(asked.nodes, asked.reading)
-    options = asked.operation
+    options, reading = asked.operation, asked.reading
     drawn = list(mechanisms) != [BASELINE] or asked.assignment.stochastic_share > 0
     described = read_machine(str(machine.machine))
     if not drawn and asked.life.starting_state is None:
@@ -184,57 +207,81 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     if unit != "nodes":
         configuration[UNIT] = unit
     configuration |= told_reading(asked.paper)
-    local, about, types, lopsided = False, "", "", ""
-    header: Mapping[str, str] = {}
-    workload: MachineWorkload
-    jobs: Jobs
-    prior: PriorState | None = None
-    named = asked.reading.format
-    if named == "job-table" or (named is None and asked.reading.columns is None and is_job_table(asked.input)):
-        asked.life.refuse_table(asked.input)
-        table: Any = read_workload(asked.input, format="job-table", where=list(asked.reading.where) or None)
-        rows, workload = fit_jobs_to_machine(Jobs.of(table.jobs), described, placement=machine.placement)
-        jobs = Jobs.of(rows)
-        types = composition(jobs)
+    is_table = reading.format == "job-table" or (
+        reading.format is None and reading.columns is None and is_job_table(asked.input)
+    )
+    if is_table:
+        given = _read_table(asked, described, machine.placement)
     else:
-        log = read_machine_log(asked.input, asked.reading, cancelled=asked.life.cancelled == "keep")
-        trace, workload = fit_log_to_machine(log, described, placement=machine.placement)
-        need_jobs(trace, asked.input)
-        if asked.life.starting_state is not None or asked.life.until is not None:
-            requests = dict(zip(trace.jobs.column("job_id").tolist(), workload.requests, strict=True))
-            trace = asked.life.cut(trace)
-            kept = tuple(requests[number] for number in trace.jobs.column("job_id").tolist())
-            if asked.life.starting_state is not None:
-                prior = machine_prior_state(trace, workload, requests)
-            workload = replace(workload, requests=kept)
-        given = assign(trace, asked.assignment, seed=asked.seed) if drawn else as_rigid(trace)
-        jobs, remarks = asked.life.of_jobs(trace, given)
-        configuration |= asked.life.manifest_entry
-        if drawn:
-            configuration["preparation"] = preparation_entry(asked.seed, asked.assignment)
-            types, lopsided = composition(jobs, trace.unit), imbalance(trace, jobs, asked.assignment)
-        about, header = describe_reading(trace) + remarks, trace.header
-        local = records_local_time(trace.format, trace.header)
-        reading = asked.reading
-        how = {"lenient": reading.lenient, "where": list(reading.where) or None, "columns": reading.columns}
-        entry = told_options({**how, "format": trace.format, "procs_per_node": None})
-        configuration["input"] |= {**entry, "left_out": dict(trace.excluded)}
-    planner, plans = planner_and_plans(asked, jobs, configuration, "run")
+        given = _read_log(asked, described, machine.placement, drawn=drawn)
+    configuration |= given.stored
+    configuration["input"] |= given.source
+    planner, plans = planner_and_plans(asked, given.jobs, configuration, "run")
     return Simulation(
-        jobs,
+        given.jobs,
         size,
         options,
         planner,
         plans,
         configuration=configuration,
-        about=about,
-        epoch=trace_epoch(header, float(jobs.column("submit").min())),
-        local=local,
+        about=given.about,
+        epoch=trace_epoch(given.header, float(given.jobs.column("submit").min())),
+        local=given.local,
         prepared=True,
-        types=types,
-        lopsided=lopsided,
-        caveats=machine_remarks(workload, jobs.texts("user"), asked.reading),
+        types=given.types,
+        lopsided=given.lopsided,
+        caveats=machine_remarks(given.workload, given.jobs.texts("user"), reading),
         unit=unit,
-        prior=prior,
-        on_machine=workload,
+        prior=given.prior,
+        on_machine=given.workload,
+    )
+
+
+def _read_table(asked: SimulationOptions, machine: Machine, placement: str) -> _MachineInput:
+    from holdfast.experiments.traces.description import composition
+    from holdfast.workloads.logs.readers import read_workload
+    from holdfast.workloads.requests.fitted_trace import fit_jobs_to_machine
+    from holdfast.workloads.table.jobs import Jobs
+
+    asked.life.refuse_table(asked.input)
+    table: Any = read_workload(asked.input, format="job-table", where=list(asked.reading.where) or None)
+    rows, workload = fit_jobs_to_machine(Jobs.of(table.jobs), machine, placement=placement)
+    jobs = Jobs.of(rows)
+    return _MachineInput(jobs, workload, types=composition(jobs))
+
+
+def _read_log(asked: SimulationOptions, machine: Machine, placement: str, *, drawn: bool) -> _MachineInput:
+    """The jobs of a log; types and notices are ``drawn``, or all jobs are rigid."""
+    from holdfast.experiments.forecast.prior_usage import machine_prior_state
+    from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
+    from holdfast.workloads.hybrid.assignment import as_rigid, assign
+    from holdfast.workloads.hybrid.type_balance import imbalance
+    from holdfast.workloads.logs.readers import records_local_time
+    from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
+
+    reading, life, prior = asked.reading, asked.life, None
+    log = read_machine_log(asked.input, reading, cancelled=life.cancelled == "keep")
+    trace, workload = fit_log_to_machine(log, machine, placement=placement)
+    need_jobs(trace, asked.input)
+    if life.starting_state is not None or life.until is not None:
+        requests = dict(zip(trace.jobs.column("job_id").tolist(), workload.requests, strict=True))
+        trace = life.cut(trace)
+        kept = tuple(requests[number] for number in trace.jobs.column("job_id").tolist())
+        if life.starting_state is not None:
+            prior = machine_prior_state(trace, workload, requests)
+        workload = replace(workload, requests=kept)
+    jobs, remarks = life.of_jobs(trace, assign(trace, asked.assignment, seed=asked.seed) if drawn else as_rigid(trace))
+    how = {"lenient": reading.lenient, "where": list(reading.where) or None, "columns": reading.columns}
+    preparation = {"preparation": preparation_entry(asked.seed, asked.assignment)} if drawn else {}
+    return _MachineInput(
+        jobs,
+        workload,
+        prior,
+        describe_reading(trace) + remarks,
+        composition(jobs, trace.unit) if drawn else "",
+        imbalance(trace, jobs, asked.assignment) if drawn else "",
+        trace.header,
+        records_local_time(trace.format, trace.header),
+        life.manifest_entry | preparation,
+        {**told_options({**how, "format": trace.format, "procs_per_node": None}), "left_out": dict(trace.excluded)},
     )
