@@ -1,11 +1,18 @@
-"""Forecasts of starts, kept until the jobs start, and compared with the starts and with Slurm's own plans."""
+"""Forecasts of starts, kept until the jobs start, and compared with the starts and with Slurm's own plans.
+
+They are the back-tests by which later forecasts are corrected, too.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from statistics import median
 from typing import Any
+
+from holdfast.experiments.forecast.track_record import BackTest
 
 __all__ = ["QUANTILES", "SCORE_COLUMNS", "ForecastScores", "StartForecast"]
 
@@ -16,6 +23,8 @@ SCORE_COLUMNS = (
     *("forecast_at", "job_id", "start", *QUANTILES, "inside_50", "inside_90", "error_s"),
     *("slurm_start", "slurm_error_s"),
 )
+#: Number of earlier forecasts that correct later ones: those of the jobs that started last, since queues change.
+_LATEST = 400
 #: Time by which a start may miss its interval [s]: a forecast is made up to a minute after the state that it is of.
 _SLACK = 60.0
 
@@ -34,12 +43,19 @@ class StartForecast:
         Its start [s since 1970] by the names of :data:`QUANTILES`.
     slurm_start
         Its start by Slurm's plan at that time [s since 1970]; None: Slurm had no plan.
+    test
+        The forecast as a back-test without an outcome; None: it corrects no other one.
     """
 
     at: float
     job_id: int
     starts: Mapping[str, float]
     slurm_start: float | None = None
+    test: BackTest | None = None
+
+    def outcome(self, time: float, *, started: bool) -> Iterable[BackTest]:
+        """The back-test with the start of the job, or the time until which it has waited [s since 1970], if any."""
+        return [] if self.test is None else [replace(self.test, wait=max(0.0, time - self.at), started=started)]
 
     def score(self, start: float) -> dict[str, Any]:
         """The forecast beside the start of the job [s since 1970], a row of :data:`SCORE_COLUMNS`."""
@@ -65,6 +81,7 @@ class ForecastScores:
         self._open: dict[int, list[StartForecast]] = {}
         #: Start of each job that has left the queue since :meth:`expect`; None: it was cancelled.
         self._left: dict[int, float | None] = {}
+        self._outcomes: deque[BackTest] = deque(maxlen=_LATEST)
         # Only what the summary needs is kept: a day of a large machine has a million forecasts.
         self._inside = [0, 0]
         self._errors: list[int] = []
@@ -82,6 +99,7 @@ class ForecastScores:
                 self._open.setdefault(one.job_id, []).append(one)
             elif (start := self._left[one.job_id]) is not None:
                 found.append(one.score(start))
+                self._outcomes.extend(one.outcome(start, started=True))
         self._left = {}
         return self._count(found)
 
@@ -89,7 +107,15 @@ class ForecastScores:
         """Enter that a job has left the queue, by its start [s since 1970] or cancelled (None); its scores."""
         self._left[job_id] = start
         waiting = self._open.pop(job_id, [])
-        return [] if start is None else self._count([one.score(start) for one in waiting])
+        if start is None:
+            return []
+        self._outcomes.extend(test for one in waiting for test in one.outcome(start, started=True))
+        return self._count([one.score(start) for one in waiting])
+
+    def tests(self, at: float) -> list[BackTest]:
+        """The latest back-tests of jobs that have started, and those of jobs that wait at a time [s since 1970]."""
+        open_tests = (one.outcome(at, started=False) for own in self._open.values() for one in own)
+        return sorted(chain(self._outcomes, *open_tests), key=lambda test: (test.at, test.waited, test.wait))
 
     def _count(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for row in rows:

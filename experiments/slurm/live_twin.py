@@ -14,11 +14,12 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from holdfast.experiments.forecast.track_record import BackTest
 from holdfast.experiments.output.signals import hold_interruptions
 from holdfast.experiments.slurm.forecast_scores import QUANTILES, SCORE_COLUMNS, ForecastScores, StartForecast
 from holdfast.experiments.slurm.live_replay import SomeSlurm, patiently
 from holdfast.experiments.slurm.live_state import Drift, LiveState, Update
-from holdfast.experiments.slurm.queue_forecast import QueueState, TwinOptions, forecast_rows
+from holdfast.experiments.slurm.queue_forecast import QueueForecast, QueueState, TwinOptions, forecast_queue
 from holdfast.experiments.sweeps.background import Background
 from holdfast.experiments.tables import csv_lines, write_csv
 from holdfast.policies.order import ORDERS
@@ -46,7 +47,7 @@ class _Pending(NamedTuple):
     """A forecast that is being made, and its time [s since 1970]."""
 
     at: float
-    rows: Future[list[dict[str, Any]]]
+    found: Future[QueueForecast]
 
 
 class LiveTwin:
@@ -103,7 +104,7 @@ class LiveTwin:
             self._finish_forecast(wait=True)
         finally:
             if self._pending is not None:
-                self._background.stop(self._pending.rows)
+                self._background.stop(self._pending.found)
 
     def read(self) -> Drift:
         """Read the queue and the nodes once, and forecast if that is due.
@@ -162,36 +163,37 @@ class LiveTwin:
         if not state.waiting:
             self._log(f"{_clock(at)}: {len(state.running):,} jobs run, none waits{self.scores.summary()}")
             return
-        queue = QueueState(at, tuple(state.rows()), self._past, tuple(state.ended), self._options)
+        tests = tuple(self.scores.tests(at))
+        queue = QueueState(at, tuple(state.rows()), self._past, tuple(state.ended), self._options, tests)
         self.scores.expect()
         # An interruption between the start of the process and this note would leave it, and wait for it at the end.
         with hold_interruptions():
-            self._pending = _Pending(at, self._background.submit(forecast_rows, queue))
+            self._pending = _Pending(at, self._background.submit(forecast_queue, queue))
 
     def _finish_forecast(self, *, wait: bool = False) -> None:
         """Store the forecast that is being made, if it is complete."""
-        if self._pending is None or not (wait or self._pending.rows.done()):
+        if self._pending is None or not (wait or self._pending.found.done()):
             return
         at, future = self._pending
         try:
-            rows = future.result()
+            rows, tests = future.result()
         except (HoldfastError, BrokenProcessPool) as error:
             self._log(f"{_clock(at)}: no forecast: {error}")
-            rows = []
+            rows, tests = [], {}
         self._pending = None
         if not rows:
             return
         write_csv(self._folder / f"forecast-{round(at)}.csv", rows, FORECAST_COLUMNS)
-        self._store(self.scores.add(_start_forecast(at, row) for row in rows))
+        self._store(self.scores.add(_start_forecast(at, row, tests.get(row["job_id"])) for row in rows))
         running = len(self.state.running)
         self._log(f"{_clock(at)}: {running:,} jobs run, {len(rows):,} wait and are forecast{self.scores.summary()}")
 
 
-def _start_forecast(at: float, row: Mapping[str, Any]) -> StartForecast:
+def _start_forecast(at: float, row: Mapping[str, Any], test: BackTest | None) -> StartForecast:
     """A row of a forecast with times since 1970."""
     planned = row["slurm_start"]
     starts = {name: at + row[f"start_{name}"] for name in QUANTILES}
-    return StartForecast(at, row["job_id"], starts, None if planned is None else at + planned)
+    return StartForecast(at, row["job_id"], starts, None if planned is None else at + planned, test)
 
 
 def _append(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
