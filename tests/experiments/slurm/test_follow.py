@@ -20,6 +20,7 @@ import pytest
 from holdfast.experiments import cli
 from holdfast.experiments.output.signals import Interrupted, listening
 from holdfast.experiments.slurm import live_replay, live_twin
+from holdfast.experiments.slurm.forecast_scores import ForecastScores
 from holdfast.experiments.slurm.live_state import Drift, LiveState
 from holdfast.experiments.slurm.live_twin import LiveTwin
 from holdfast.experiments.slurm.queue_forecast import TwinOptions
@@ -292,9 +293,9 @@ class Stored:
         return str(text)
 
 
-def follow_stored(slurm: Stored, folder: Path, forecast_every: float = 3600.0) -> list[dict[str, str]]:
+def follow_stored(slurm: Stored, folder: Path, forecast_every: float = 3600.0, draws: int = 4) -> list[dict[str, str]]:
     """Readings of a stored Slurm."""
-    options = TwinOptions(12, draws=4, forecast_every=forecast_every)
+    options = TwinOptions(12, draws=draws, forecast_every=forecast_every)
     twin = LiveTwin(slurm, Trace((), 12), options, folder, lambda _: None, AtOnce())
     while slurm.next < len(slurm.calls):
         twin.read()
@@ -331,6 +332,26 @@ def test_a_day_of_a_live_slurm_without_drift(tmp_path: Path) -> None:
     # Runtimes of past jobs forecast starts better than limits do.
     ours, theirs = (median(float(score[key]) for score in scores) for key in ("error_s", "slurm_error_s"))
     assert ours < 0.5 * theirs
+
+
+@pytest.mark.system
+def test_forecasts_of_a_live_day_are_corrected_by_earlier_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their intervals hold more of the starts than those of the simulation alone, which are too narrow."""
+
+    def shares(folder: Path) -> tuple[float, float]:
+        folder.mkdir()
+        follow_stored(Stored(), folder, draws=20)
+        with (folder / "scores.csv").open() as file:
+            scores = list(csv.DictReader(file))
+        assert len(scores) > 150
+        half, most = (sum(score[f"inside_{share}"] == "1" for score in scores) / len(scores) for share in (50, 90))
+        return half, most
+
+    corrected = shares(tmp_path / "corrected")
+    monkeypatch.setattr(ForecastScores, "tests", lambda self, at: [])
+    alone = shares(tmp_path / "alone")
+    assert alone[1] < 0.82 < corrected[1]
+    assert alone[0] < corrected[0]
 
 
 def test_drift_that_is_planted_in_a_live_hour_is_found(tmp_path: Path) -> None:

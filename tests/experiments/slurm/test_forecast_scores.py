@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
+from holdfast.experiments.forecast.track_record import BackTest
 from holdfast.experiments.slurm.forecast_scores import QUANTILES, SCORE_COLUMNS, ForecastScores, StartForecast
 from holdfast.experiments.tables import write_csv
 from tests.experiments.slurm.forecast_lab import first_scores, score_lines
+
+
+def forecast_with_test(job_id: int, at: float) -> StartForecast:
+    """The same with a back-test, which has the job in place of its size."""
+    return replace(start_forecast(job_id, at=at), test=BackTest(at, 60.0, 0.0, {}, nodes=job_id, started=False))
 
 
 def start_forecast(job_id: int, slurm_start: float | None = None, at: float = 1000.0) -> StartForecast:
@@ -72,3 +79,27 @@ def test_the_live_table_reads_what_follow_writes(tmp_path: Path) -> None:
     assert first.startswith("first forecast of each job: 2; in the 50 % interval 50.0 %, in the 90 % interval 50.0 %;")
     assert first.endswith("median error of 2 beside a plan 200 s, of Slurm's plan 800 s")
     assert both.startswith("all forecasts: 3; in the 50 % interval 66.7 %, in the 90 % interval 66.7 %;")
+
+
+def test_scored_forecasts_are_back_tests_of_later_ones() -> None:
+    def outcomes(at: float) -> list[tuple[int, float, float, bool]]:
+        return [(test.nodes, test.at, test.wait, test.started) for test in scores.tests(at)]
+
+    scores = ForecastScores()
+    scores.add([*(forecast_with_test(job_id, 1000.0) for job_id in (1, 2, 3, 4)), start_forecast(5)])
+    scores.expect()
+    scores.leave(4, 1100.0)  # while the next forecast is made
+    scores.add(forecast_with_test(job_id, 1060.0) for job_id in (2, 3, 4))
+    scores.leave(1, 1150.0)
+    scores.leave(2, None)
+    scores.leave(5, 1200.0)
+    # Jobs 1 and 4 have started, job 3 waits, job 2 was cancelled, and job 5 has no back-test.
+    started = [(1, 1000.0, 150.0, True), (4, 1000.0, 100.0, True), (4, 1060.0, 40.0, True)]
+    assert sorted(outcomes(1300.0)) == sorted([*started, (3, 1000.0, 300.0, False), (3, 1060.0, 240.0, False)])
+    assert [at for _, at, _, _ in outcomes(1300.0)] == [1000.0] * 3 + [1060.0] * 2
+    for job_id in range(10, 500):
+        scores.add([forecast_with_test(job_id, 2000.0 + job_id)])
+        scores.leave(job_id, 3000.0)
+    # The latest 400 of those that have started, and those of job 3.
+    assert len(outcomes(4000.0)) == 402
+    assert min(job for job, _, _, started in outcomes(4000.0) if started) == 100
