@@ -13,7 +13,7 @@ from holdfast.workloads.table.job import JobType
 from tests.experiments.slurm.served_tables import random_served_table
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "slurm-served"
-SEEDS = range(9401, 9421)
+SEEDS = range(9401, 9423)
 
 
 def rows_of(seed: int) -> list[dict[str, str]]:
