@@ -98,8 +98,11 @@ class _Simulation:
         self._starts: dict[int, PlacedStart] = {}
         # Recorded starts, from the time of a pass on, that the pass before it did not make.
         self._left: dict[float, tuple[float, ...]] = {}
+        # A pass that sees a job sees those that were submitted before it.
+        seen = 0.0
         for job in replay.jobs:
-            self._push(job.submit + threads.get(job.job_id, self._delay(job)).submit, _ARRIVE, job.job_id)
+            seen = max(seen, job.submit + threads.get(job.job_id, self._delay(job)).submit)
+            self._push(seen, _ARRIVE, job.job_id)
 
     def run(self) -> dict[int, PlacedStart]:
         """Run until all jobs have ended."""

@@ -114,6 +114,14 @@ def test_delays_are_read_from_starts() -> None:
     }
 
 
+def test_a_job_is_not_seen_before_one_that_was_submitted_earlier() -> None:
+    # Job 1 is seen at 2 only; so is job 2, which has no nodes beside it.
+    jobs = job(1, 0, 50, 4, nodes=2), job(2, 1, 10, 4)
+    threads = {1: PassDelays(2, 1), 2: PassDelays(0.5, 1)}
+    placed = simulate_machine_starts(TWO, PlacedReplay("by hand", jobs), SlurmBackfill(), Pace(1), threads=threads)
+    assert {number: start.start for number, start in placed.items()} == {1: 2, 2: 53}
+
+
 def test_a_pass_takes_the_time_that_its_starts_show() -> None:
     def ran(number: int, submit: float, start: float, end: float, node: str) -> PlacedJob:
         return PlacedJob(number, submit, start, end, 600, ResourceRequest(cores=4), (node,))
