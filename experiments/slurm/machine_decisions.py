@@ -92,6 +92,8 @@ class _Decisions:
         """
         first, last = times[0], times[-1]
         before = [run for run in self._runs.values() if run.start < first <= _free_at(run.job)]
+        # A pass with many starts takes seconds, and each job is planned at its time.
+        starts = iter(sorted(job.start for job in queue if job.start <= last + lag))
         mine: dict[int, _Run] = {}
         for now, following in zip(times, [*times[1:], math.inf], strict=True):
             held = [run for run in before if _free_at(run.job) > now]
@@ -104,7 +106,8 @@ class _Decisions:
                 state = self._machine.state(run.held for run in [*held, *own])
             if state is None:
                 raise InputError(f"at {now:.0f} s more was in use than the machine has")
-            moment = self._machine.begin_pass(self._rule, now, state, [run.held for run in [*held, *known]])
+            runs = [run.held for run in [*held, *known]]
+            moment = self._machine.begin_pass(self._rule, now, state, runs, times=starts)
             waiting = self._machine.queue(job for job in queue if job.submit <= now and job.job_id not in mine)
             found = moment.starts_now(waiting, again=following > now + _SOON, in_order=in_order)
             for request, held_by in found:

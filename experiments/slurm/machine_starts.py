@@ -6,7 +6,7 @@ runtimes, the times of nodes to complete and, if they are given, the times of pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from types import MappingProxyType
 from typing import NamedTuple
@@ -96,8 +96,13 @@ class _Simulation:
         self._running: dict[int, PlannedRun] = {}
         self._ends: dict[int, float] = {}
         self._starts: dict[int, PlacedStart] = {}
+        # Recorded starts, from the time of a pass on, that the pass before it did not make.
+        self._left: dict[float, tuple[float, ...]] = {}
+        # A pass that sees a job sees those that were submitted before it.
+        seen = 0.0
         for job in replay.jobs:
-            self._push(job.submit + self._delay(job).submit, _ARRIVE, job.job_id)
+            seen = max(seen, job.submit + threads.get(job.job_id, self._delay(job)).submit)
+            self._push(seen, _ARRIVE, job.job_id)
 
     def run(self) -> dict[int, PlacedStart]:
         """Run until all jobs have ended."""
@@ -105,6 +110,7 @@ class _Simulation:
         while events:
             now = events[0][0]
             backfills = False
+            later = self._left.pop(now, ())
             while events and events[0][0] == now:
                 _, kind, number = heappop(events)
                 if kind == _ARRIVE:
@@ -112,10 +118,11 @@ class _Simulation:
                     backfills |= number in self._threads and self._threads[number].submit_by == "backfill"
                 elif kind == _RELEASE:
                     del self._running[number]
+                    later = max(later, self._threads[number].starts if number in self._threads else (), key=len)
                     backfills |= number in self._threads and self._threads[number].release_by == "backfill"
             completing = {number for number in self._running if self._ends[number] <= now}
             if self._waiting and not any(self._stops(number, now) for number in completing):
-                self._decide(now, completing, backfills=backfills)
+                self._decide(now, completing, (0.0, *later), backfills=backfills)
         return self._starts
 
     def _push(self, at: float, kind: int, number: int = 0) -> None:
@@ -133,8 +140,11 @@ class _Simulation:
     def _completing(self, job: PlacedJob) -> float:
         return job.completing or self._delay(job).release
 
-    def _decide(self, now: float, completing: set[int], *, backfills: bool) -> None:
-        """Make a pass of the main scheduler, or of the backfill thread if that comes first or has not to wait."""
+    def _decide(self, now: float, completing: set[int], times: Sequence[float], *, backfills: bool) -> None:
+        """Make a pass of the main scheduler, or of the backfill thread if that comes first or has not to wait.
+
+        ``times`` are those of its starts, from now on.
+        """
         # Beyond the longest stop, and without delays of passes, nodes that complete are as those in use.
         ended = completing if self._delays else set[int]()
         running = [run for number, run in self._running.items() if number not in ended]
@@ -144,16 +154,24 @@ class _Simulation:
         waiting = self._machine.queue(
             self._jobs[number] for number in sorted(self._waiting, key=self._rank.__getitem__)
         )
-        moment = self._machine.begin_pass(self._rule, now, state, running, [self._running[number] for number in ended])
-        left = waiting if backfills else moment.start_in_order(waiting)
+        moment = self._machine.begin_pass(
+            *(self._rule, now, state, running, [self._running[number] for number in ended]),
+            times=[now + time for time in times],
+        )
+        left = moment.start_in_order(waiting, able=not backfills)
         if moment.starts:
             self._push(now + _BACKFILL_LATER, _LOOK)
         else:
             moment.backfill(left)
-        if moment.starts:
-            self._push(now + _NEXT_PLAN, _LOOK)
-        for request, run in moment.starts:
-            self._start(self._jobs[request.job], now, run)
+        count = len(moment.starts)
+        if 0 < count < len(times):
+            following = round(now + times[count], 6)
+            self._left[following] = tuple(time - times[count] for time in times[count + 1 :])
+            self._push(following, _LOOK)
+        elif count:
+            self._push(now + times[-1] + _NEXT_PLAN, _LOOK)
+        for place, (request, run) in enumerate(moment.starts):
+            self._start(self._jobs[request.job], now + times[min(place, len(times) - 1)], run)
 
     def _start(self, job: PlacedJob, now: float, run: PlannedRun) -> None:
         self._waiting.remove(job.job_id)

@@ -7,6 +7,8 @@ So does the thread that comes first, main scheduler or backfill: they choose amo
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from holdfast.experiments.slurm.decision_pace import Pace
@@ -18,6 +20,10 @@ __all__ = ["PassDelays", "measure_delays"]
 _LONGEST = 3.0
 #: Time from a pass that finds nodes completing until they are free, where no later start shows it [s].
 _COMPLETES = 0.4
+#: Times so close to each other are equal: sums of seconds differ in their last bits [s].
+_EQUAL = 1e-6
+#: Least time from a pass to the next one of its thread (``bf_interval=1``) [s].
+_NEXT_PASS = 1.0
 
 
 class PassDelays(NamedTuple):
@@ -33,6 +39,8 @@ class PassDelays(NamedTuple):
         From its end to a pass at which its nodes still complete; None: no start shows such a pass.
     submit_by, release_by
         Thread that makes the pass after its submission, and after its end, ``main`` or ``backfill``; empty: unknown.
+    starts
+        Times of the starts that follow the first one of the pass after its end, from that one on.
     """
 
     submit: float
@@ -40,6 +48,7 @@ class PassDelays(NamedTuple):
     completing: float | None = None
     submit_by: str = ""
     release_by: str = ""
+    starts: tuple[float, ...] = ()
 
 
 def measure_delays(replay: PlacedReplay, pace: Pace) -> dict[int, PassDelays]:
@@ -58,6 +67,7 @@ def measure_delays(replay: PlacedReplay, pace: Pace) -> dict[int, PassDelays]:
         By job id.
     """
     found = {}
+    every = sorted(job.start for job in replay.jobs)
     for job in replay.jobs:
         same: list[tuple[float, str]] = []
         other: list[float] = []
@@ -73,6 +83,17 @@ def measure_delays(replay: PlacedReplay, pace: Pace) -> dict[int, PassDelays]:
         if not same and early is not None:
             release = early + _COMPLETES
         at_once = job.wait < _LONGEST
+        starts = _starts_of_pass(every, job.end + min(same)[0]) if same else ()
         submit = job.wait if at_once else pace.submit
-        found[job.job_id] = PassDelays(submit, release, early, job.by if at_once else "", by)
+        found[job.job_id] = PassDelays(submit, release, early, job.by if at_once else "", by, starts)
     return found
+
+
+def _starts_of_pass(every: Sequence[float], first: float) -> tuple[float, ...]:
+    """Times from the first start of a pass to those that follow one another within a second."""
+    found = [0.0]
+    for start in every[bisect_right(every, first + _EQUAL) :]:
+        if start - first - found[-1] >= _NEXT_PASS:
+            break
+        found.append(start - first)
+    return tuple(found[1:])

@@ -99,11 +99,16 @@ class SlurmMachine:
         state: NodeState,
         running: Sequence[PlannedRun],
         completing: Iterable[PlannedRun] = (),
+        times: Iterable[float] = (),
     ) -> SlurmPass:
-        """A scheduling pass at a time, in a state of the nodes, of which those of some runs complete."""
+        """A scheduling pass at a time, in a state of the nodes, of which those of some runs complete.
+
+        ``times`` are those of its starts [s], as far as they are known.
+        """
         return SlurmPass(
             *(rule, self.clock(now), state, running, lambda need: self._considered[id(need)], self._partitions),
             completing=node_set(sorted({node for run in completing for node in run.nodes})),
+            times=map(self.clock, times),
         )
 
     def _share(self, job: PlacedJob, cores: Mapping[int, int]) -> tuple[Sequence[int], ...]:

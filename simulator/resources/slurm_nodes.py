@@ -11,7 +11,7 @@ from typing import NamedTuple
 from holdfast.simulator.resources.slurm_choice import Room, room_on
 from holdfast.workloads.machines.fitted_requests import Need
 
-__all__ = ["NodeState", "PlannedRun", "node_set"]
+__all__ = ["NodeState", "PlannedRun", "node_set", "numbers"]
 
 
 class PlannedRun(NamedTuple):
@@ -57,7 +57,7 @@ class NodeState:
     def rooms(self, need: Need, nodes: int) -> dict[int, Room]:
         """Room of each node of a set (bits) for a job."""
         found = {}
-        for node in _numbers(nodes):
+        for node in numbers(nodes):
             room = room_on(need, self.free[node], self.capacities[node])
             if room is not None:
                 found[node] = room
@@ -69,7 +69,7 @@ def node_set(nodes: Sequence[int]) -> int:
     return sum(1 << node for node in nodes)
 
 
-def _numbers(nodes: int) -> list[int]:
+def numbers(nodes: int) -> list[int]:
     """The numbers of the nodes of a set, ascending."""
     found = []
     while nodes:

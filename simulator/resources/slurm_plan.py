@@ -2,19 +2,20 @@
 
 The rule is that of :class:`holdfast.policies.slurm_backfill.SlurmBackfill`; here nodes are shared, and jobs have needs.
 Plans reserve whole nodes: two waiting jobs never have the same node at the same time, even where there is room for
-both. Sources: ``_attempt_backfill`` of sched/backfill and ``_will_run_test`` of select/cons_tres, Slurm 22.05.
+both. Sources: ``_attempt_backfill`` of sched/backfill, ``_will_run_test`` of select/cons_common and
+``can_job_run_on_node`` of select/cons_tres, Slurm 22.05.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from holdfast.policies.node_space import NodeSpace, Taken
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.simulator.resources.slurm_choice import choose_nodes, room_on, share_job, suffices, usual_nodes
-from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
+from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set, numbers
 from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.machines.fitted_requests import Need
 
@@ -22,6 +23,10 @@ __all__ = ["Limits", "Request", "SlurmPass"]
 
 #: Maximum number of times at which a job is planned.
 _TRIES = 1000
+#: Steps of a weight, for the GPUs of a job on a node.
+_STEPS = 256
+#: Place of GPUs of any kind in the resources of a node.
+_GPUS = 2
 
 
 class Request(NamedTuple):
@@ -77,6 +82,9 @@ class SlurmPass:
         Limits on running jobs; None: there are none.
     completing
         Set of nodes on which a job has just ended, and which can be used only when they have completed.
+    times
+        Times of the starts that follow [ticks], if starts take time: what comes after a start is planned from its time
+        on.
 
     Attributes
     ----------
@@ -96,6 +104,7 @@ class SlurmPass:
         partitions: Sequence[int],
         limits: Limits | None = None,
         completing: int = 0,
+        times: Iterator[int] = iter(()),  # noqa: B008 # exhausted
     ) -> None:
         self.rule = rule
         self.now = now
@@ -104,6 +113,19 @@ class SlurmPass:
         self.partitions = partitions
         self.limits = limits
         self.completing = completing
+        self._times = times
+        self._empty = NodeState(state.capacities, state.weights)
+        # Nodes that a job has for itself.
+        self._whole = node_set(
+            [
+                node
+                for run in running
+                for node, taken in zip(run.nodes, run.taken, strict=True)
+                if tuple(taken) == tuple(state.capacities[node])
+            ]
+        )
+        self._weights = [_STEPS * weight for weight in state.weights]
+        self._lowered = 0
         # Runs that end now have not released their nodes yet.
         self.ends = sorted((run._replace(end=max(run.end, now + 1)) for run in running), key=_by_end)
         self.starts: list[tuple[Request, PlannedRun]] = []
@@ -117,19 +139,21 @@ class SlurmPass:
         Slurm makes a new plan a second later, in which nodes of jobs that have just started are in use; ``again`` is
         false where something else happens by then, ``in_order`` where the main scheduler does not come before.
         """
-        left = self.start_in_order(queue) if in_order else list(queue)
+        left = self.start_in_order(queue, able=in_order)
         while True:
             known = len(self.starts)
             self.backfill(left)
             if len(self.starts) == known or not again:
                 return self.starts
             started = {request.job for request, _ in self.starts}
-            left = [request for request in left if request.job not in started]
+            left = self.start_in_order([request for request in left if request.job not in started])
 
-    def start_in_order(self, queue: Sequence[Request]) -> list[Request]:
+    def start_in_order(self, queue: Sequence[Request], *, able: bool = True) -> list[Request]:
         """The main scheduler: jobs start in order; one that must wait keeps the nodes of its partition from others.
 
-        Returns the jobs that wait.
+        Returns the jobs that wait. A job for which the nodes left would not suffice even if they were free keeps none
+        from others. If the scheduler is not ``able`` to start jobs, it came before something happened, and only its
+        weights of nodes are left.
         """
         closed = 0
         started: set[int] = set()
@@ -138,11 +162,15 @@ class SlurmPass:
                 continue
             if self.limits is not None and self.limits.stops(request):
                 continue
-            nodes = self.eligible(request.need) & ~closed
-            if nodes and self._start(request, nodes):
-                started.add(request.job)
-            else:
-                closed |= self.partitions[request.need.partition]
+            need, partition = request.need, self.partitions[request.need.partition]
+            if (partition & ~closed).bit_count() >= (1 if need.tasks else need.nodes):
+                nodes = self.eligible(need) & ~closed
+                if self._start(request, nodes, able=able):
+                    started.add(request.job)
+                    continue
+                if not self._is_busy_for(need, nodes):
+                    continue
+            closed |= partition
         return [request for request in queue if request.job not in started]
 
     def backfill(self, queue: list[Request]) -> None:
@@ -162,20 +190,39 @@ class SlurmPass:
         seen = set(list(jobs)[: self.rule.most])
         return [request for request in queue if request.job in seen]
 
-    def _start(self, request: Request, nodes: int) -> bool:
+    def _is_busy_for(self, need: Need, nodes: int) -> bool:
+        """Whether a job waits for these nodes: free, they have room for it, or one of them is another job's alone."""
+        jobs, busy = self.state.jobs, self._whole | self.completing
+        if nodes & busy or (need.exclusive and any(jobs[node] for node in numbers(nodes))):
+            return True
+        return suffices(need, list(self._empty.rooms(need, nodes).values()))
+
+    def _start(self, request: Request, nodes: int, *, able: bool = True) -> bool:
         """Start a job on some of these nodes, if they have room for it now and limits allow it."""
         need = request.need
         rooms = self.state.rooms(need, nodes & ~self.completing)
-        if not suffices(need, list(rooms.values())):
+        eligible = self.eligible(need)
+        for node in numbers(eligible & self._lowered):
+            self._weights[node] = _STEPS * self.state.weights[node]
+        self._lowered &= ~eligible
+        if not able or not suffices(need, list(rooms.values())):
+            # Slurm tests whether it could start on these nodes, or on all, if they were empty.
+            empty = self._empty.rooms(need, nodes)
+            self._favour(need, empty if suffices(need, list(empty.values())) else self._empty.rooms(need, eligible))
             return False
-        chosen = choose_nodes(need, rooms, self.state.weights)
+        self._favour(need, rooms)
+        chosen = choose_nodes(need, rooms, self._weights)
         taken = share_job(need, rooms, chosen, self.state.capacities)
         run = PlannedRun(self.now + request.walltime, tuple(chosen), tuple(taken), request.job)
         if self.limits is not None:
             if self.limits.stops(request, run):
                 return False
             self.limits.count(request.option, run, 1)
+        self.now = max(self.now, next(self._times, self.now))
+        run = run._replace(end=self.now + request.walltime)
         self.state.start(run)
+        if need.exclusive:
+            self._whole |= node_set(chosen)
         insort(self.ends, run, key=_by_end)
         self.starts.append((request, run))
         return True
@@ -201,7 +248,7 @@ class SlurmPass:
             found = self._first_place(request, space, lag if self.starts else 1)
             if found is None:
                 continue
-            if found.start <= now:
+            if found.start <= self.now:
                 if self._start(request, found.nodes):
                     started.add(request.job)
                 continue
@@ -257,7 +304,8 @@ class SlurmPass:
         state = self.state
         rooms = state.rooms(need, allowed)
         if suffices(need, list(rooms.values())):
-            return self.now, node_set(choose_nodes(need, rooms, state.weights))
+            self._favour(need, rooms)
+            return self.now, node_set(choose_nodes(need, rooms, self._weights))
         width = round(self.rule.precision * SECOND)
         barrier = at = 0
         free: dict[int, list[int]] = {}
@@ -284,13 +332,26 @@ class SlurmPass:
                 break
             while following is not None and width and following > barrier + width:
                 width *= 2
+        self._favour(need, rooms)
         if not suffices(need, list(rooms.values())):
             return self.now, 0
         if self.rule.busy:
-            chosen = usual_nodes(need, rooms, state.weights, self._is_busy)
+            chosen = usual_nodes(need, rooms, self._weights, self._is_busy)
         else:
-            chosen = choose_nodes(need, rooms, state.weights)
+            chosen = choose_nodes(need, rooms, self._weights)
         return at, node_set(chosen)
+
+    def _favour(self, need: Need, nodes: Iterable[int]) -> None:
+        """Lower the weights of nodes on which a job with GPUs is tested, by its GPUs on each.
+
+        Slurm keeps these weights until a scheduler tries to start a job on the nodes: other jobs prefer them meanwhile.
+        """
+        gpus = need.vector[_GPUS] + need.base[_GPUS]
+        if gpus:
+            for node in nodes:
+                held = self.state.capacities[node][_GPUS] if need.exclusive else gpus
+                self._weights[node] = _STEPS * self.state.weights[node] - held
+                self._lowered |= 1 << node
 
     def _is_busy(self, node: int) -> bool:
         """Whether a node is not idle: it is in use, or completes."""

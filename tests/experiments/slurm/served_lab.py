@@ -29,14 +29,14 @@ from tests.experiments.slurm.served_tables import random_served_table
 
 __all__ = ["serve_table"]
 
-#: Readings of the journal after which the controller may be killed.
-_KILLED = (10, 80)
+#: Readings of the journal after which the controller may be killed; a table of ten jobs has little more.
+_KILLED = (5, 20)
 
 
 def serve_table(
     folder: Path, lab: Path, jobs: list[Job], mechanism: str, kills: int, seed: int
-) -> list[dict[str, str]]:
-    """Serve a table, ending the controller some times, and return the rows of its events.
+) -> tuple[list[dict[str, str]], int]:
+    """Serve a table, ending the controller some times; the rows of its events, and how many times it was ended.
 
     Raises
     ------
@@ -48,6 +48,7 @@ def serve_table(
     words = [sys.executable, "-m", "holdfast", "slurm", "serve-on-demand", "jobs.csv", "-o", "served"]
     words += ["--lab", str(lab), "--mechanism", mechanism]
     random = np.random.default_rng([seed, 3])
+    ended = 0
     for after in sorted(random.integers(*_KILLED, kills).tolist()):
         with (folder / "log").open("ab") as log:
             controller = subprocess.Popen(words, cwd=folder, stdout=log, stderr=log)
@@ -56,12 +57,13 @@ def serve_table(
             if journal.exists() and len(journal.read_text().splitlines()) > after:
                 controller.send_signal(signal.SIGKILL)
                 controller.wait()
+                ended += 1
             time.sleep(0.1)
     if not (folder / "served").exists() or controller.returncode:
         with (folder / "log").open("ab") as log:
             subprocess.run(words, cwd=folder, stdout=log, stderr=log, check=True)
     with (folder / "served" / "events.csv").open() as file:
-        return list(csv.DictReader(file))
+        return list(csv.DictReader(file)), ended
 
 
 def main() -> None:
@@ -81,8 +83,7 @@ def main() -> None:
     try:
         for seed, mechanism in zip(map(int, given.seeds.split(",")), cycle(given.mechanisms.split(","))):
             jobs = random_served_table(seed).jobs
-            kills = 1 + seed % 2
-            rows = serve_table(folder / str(seed), folder / "lab", jobs, mechanism, kills, seed)
+            rows, kills = serve_table(folder / str(seed), folder / "lab", jobs, mechanism, 1 + seed % 2, seed)
             found = Counter(row["comparison"] for row in rows)
             ended = {int(row["job_id"]) for row in rows if row["event"] == "complete" and row["slurm_s"]}
             urgent = {job.job_id for job in jobs if job.type == JobType.ON_DEMAND and job.submit is not None}

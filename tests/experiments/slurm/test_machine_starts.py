@@ -114,6 +114,33 @@ def test_delays_are_read_from_starts() -> None:
     }
 
 
+def test_a_job_is_not_seen_before_one_that_was_submitted_earlier() -> None:
+    # Job 1 is seen at 2 only; so is job 2, which has no nodes beside it.
+    jobs = job(1, 0, 50, 4, nodes=2), job(2, 1, 10, 4)
+    threads = {1: PassDelays(2, 1), 2: PassDelays(0.5, 1)}
+    placed = simulate_machine_starts(TWO, PlacedReplay("by hand", jobs), SlurmBackfill(), Pace(1), threads=threads)
+    assert {number: start.start for number, start in placed.items()} == {1: 2, 2: 53}
+
+
+def test_a_pass_takes_the_time_that_its_starts_show() -> None:
+    def ran(number: int, submit: float, start: float, end: float, node: str) -> PlacedJob:
+        return PlacedJob(number, submit, start, end, 600, ResourceRequest(cores=4), (node,))
+
+    # After the end at 50 starts follow one another within a second, up to 52.2; the one at 53.3 is of another pass.
+    after = (ran(number, 1, start, 99, "n1") for number, start in enumerate((51, 51.4, 52.2, 53.3), 2))
+    found = measure_delays(PlacedReplay("by hand", (ran(1, 0, 0, 50, "n1"), *after)), Pace())
+    assert found[1].starts == pytest.approx((0.4, 1.2))
+    # Jobs 2 and 3 start 0.8 s after each other, job 4 when the first one has ended.
+    jobs = job(1, 0, 50, 4, nodes=2), job(2, 10, 20, 4), job(3, 20, 90, 4), job(4, 30, 5, 4)
+    threads = {1: PassDelays(0, 1, release_by="backfill", starts=(0.8,))}
+    placed = simulate_machine_starts(TWO, PlacedReplay("by hand", jobs), SlurmBackfill(), Pace(1), threads=threads)
+    assert {number: start.start for number, start in placed.items()} == {1: 0, 2: 51, 3: 51.8, 4: 72}
+    # The pass has time for one start; the second one is of a later pass, at its time.
+    jobs = job(1, 0, 50, 4, nodes=2), job(2, 10, 20, 4), job(3, 51.5, 90, 4)
+    placed = simulate_machine_starts(TWO, PlacedReplay("by hand", jobs), SlurmBackfill(), Pace(1), threads=threads)
+    assert {number: start.start for number, start in placed.items()} == {1: 0, 2: 51, 3: 51.5}
+
+
 def test_the_thread_that_comes_first_decides_about_nodes() -> None:
     # Job 2 waits for n2, the only node of urgent, planned there at 100. Job 3 asks for both partitions. The main
     # scheduler keeps n2 for job 2 and starts job 3 on n1; the backfill thread starts it on n2, where it ends in time.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from holdfast.workloads.table.job import JobType
 from tests.experiments.slurm.served_tables import random_served_table
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "slurm-served"
-SEEDS = range(9401, 9410)
+SEEDS = range(9401, 9423)
 
 
 def rows_of(seed: int) -> list[dict[str, str]]:
@@ -42,6 +43,12 @@ def test_every_job_of_a_table_starts_resumes_and_completes(seed: int) -> None:
         assert job.type != JobType.ON_DEMAND or not preempted
 
 
-def test_events_are_counted_as_in_the_guide() -> None:
+def test_the_guide_counts_tables_and_events() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "slurm-mechanisms.md").read_text()
+    (told,) = re.findall(r"(\d+) random tables", page)
+    assert int(told) == len(SEEDS) == len(list(FIXTURES.glob("*.csv")))
     found = Counter(row["comparison"] for seed in SEEDS for row in rows_of(seed))
-    assert found == {"equal": 286, "late": 37, "different": 72}
+    events = r"of (\d+) events (\d+) are equal, (\d+) late and (\d+) different"
+    assert [tuple(map(int, numbers)) for numbers in re.findall(events, page)] == [
+        (found.total(), found["equal"], found["late"], found["different"])
+    ]

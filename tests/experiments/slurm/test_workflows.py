@@ -119,22 +119,39 @@ def test_submitit_submits_again_with_the_next_limit(limits: list[int], monkeypat
 @pytest.mark.system
 def test_the_wrapper_of_sbatch_stops_when_it_is_done(limits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     Path("bin").mkdir()
-    # A job of sbatch runs at once; the first attempt saves, the second one is done.
-    sbatch = '#!/bin/bash\necho "$@" >>calls\ncat >script\n[ "$(wc -l <calls)" -gt 1 ] && exec bash script\nexit 85\n'
-    for name, text in {"sbatch": sbatch, "python": f'#!/bin/bash\nexec {sys.executable} "$@"\n'}.items():
+    # A job of sbatch runs at once. The first attempt is killed, and completes when sbatch asks, with the status 0; the
+    # second one saves, and the third one is done.
+    sbatch = """#!/bin/bash
+cat >script
+echo "$@" >>calls
+echo $(wc -l <calls)
+case $(wc -l <calls) in
+    1) echo TIMEOUT >state; touch completing ;;
+    2) echo FAILED >state; exit 85 ;;
+    3) echo COMPLETED >state; bash script >output ;;
+esac
+"""
+    scontrol = """#!/bin/bash
+echo "$@" >>asked
+if [ -e completing ]; then rm completing; echo "JobId=$3 JobState=COMPLETING"; else echo "JobState=$(<state) A=B"; fi
+"""
+    programs = {"sbatch": sbatch, "scontrol": scontrol, "python": f'#!/bin/bash\nexec {sys.executable} "$@"\n'}
+    for name, text in (programs | {"sleep": "#!/bin/bash\n"}).items():
         Path("bin", name).write_text(text)
         Path("bin", name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{Path('bin').absolute()}:{os.environ['PATH']}")
     Path("attempts.sh").write_text(block("attempts.sh"))
-    done = subprocess.run(["bash", "attempts.sh", "printf", "%s|", "a b", "$c"], capture_output=True, check=False)
+    done = subprocess.run(["bash", "attempts.sh", "printf", "%s|", "a b", "$c"], check=False)
     assert done.returncode == 0
-    assert done.stdout == b"a b|$c|"
+    assert Path("output").read_text() == "a b|$c|"
     calls = Path("calls").read_text().splitlines()
-    assert [re.findall(r"--time=(\d+)", call) for call in calls] == [["12"], ["17"]]
-    # Where no attempt is enough, it fails.
-    Path("calls").unlink()
-    Path("bin", "sbatch").write_text("#!/bin/bash\ncat >script\nexit 85\n")
+    assert [re.findall(r"--time=(\d+)", call) for call in calls] == [["12"], ["17"], ["26"]]
+    assert Path("asked").read_text().splitlines() == [f"show job {job}" for job in (1, 1, 2, 3)]
+    # Where no attempt is enough, it fails; and at once if Slurm takes no job.
+    Path("bin", "sbatch").write_text("#!/bin/bash\ncat >script\necho 7\necho FAILED >state\nexit 85\n")
     assert subprocess.run(["bash", "attempts.sh", "true"], check=False).returncode == 1
+    Path("bin", "sbatch").write_text("#!/bin/bash\ncat >script\nexit 1\n")
+    assert subprocess.run(["bash", "attempts.sh", "true"], capture_output=True, check=False).returncode == 1
 
 
 def comparison_plan() -> ReservationPlan:

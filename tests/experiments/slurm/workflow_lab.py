@@ -28,17 +28,6 @@ from tests.experiments.slurm.test_workflows import DOCS, block, comparison_plan
 __all__ = ["WAYS", "Responses", "measure_responses"]
 
 WAYS = ("plan", "double")
-#: Each attempt has twice the limit of the one before, and begins anew.
-DOUBLE = """
-for minutes in 40 80 160 320; do
-    sbatch --wait --nodes=1 --time="$minutes" --output=log <<END && exit 0
-#!/bin/bash
-rm -f "$HOLDFAST_STATE"
-exec $(printf '%q ' "$@")
-END
-done
-exit 1
-"""
 #: A program that saves when it gets the signal; each attempt notes where it began and how far it computed.
 PROGRAM = """
 import os, pathlib, signal, sys, time
@@ -71,6 +60,12 @@ state.with_name("ended").write_text(f"{time.time()}")
 """
 #: Limits of attempts that double [min].
 DOUBLED = (40, 80, 160, 320)
+#: What differs from the recipe where limits double: each attempt begins anew.
+CHANGES = {
+    "$(python attempts.py plan.json)": " ".join(map(str, DOUBLED)),
+    "exec ": 'rm -f "$HOLDFAST_STATE"\nexec ',
+    "--signal=B:USR1@130 ": "",
+}
 
 
 @dataclass(frozen=True)
@@ -161,7 +156,11 @@ def job_folder(way: str, number: int) -> Path:
     shutil.copy(DOCS / "examples" / "slurm" / "attempts.py", folder)
     (folder / "program.py").write_text(PROGRAM)
     (folder / "plan.json").write_text(comparison_plan().to_json())
-    (folder / "attempts.sh").write_text(block("attempts.sh") if way == "plan" else DOUBLE)
+    script = block("attempts.sh")
+    for words, others in CHANGES.items() if way == "double" else ():
+        assert words in script
+        script = script.replace(words, others)
+    (folder / "attempts.sh").write_text(script)
     return folder
 
 

@@ -129,3 +129,68 @@ def test_nodes_that_complete_are_kept_for_the_job_that_will_have_them() -> None:
 
     assert found(0) == [(1, (0, 1)), (2, (2,))]
     assert found(0b011) == [(2, (2,))]
+
+
+def test_nodes_on_which_a_job_with_gpus_was_tested_come_first() -> None:
+    # Of four nodes the second and third have a GPU; all are in use until 100 but the last, where jobs 8 and 9 start.
+    state = NodeState([(4, 0, 0), (4, 0, 1), (4, 0, 1), (4, 0, 0)], [1] * 4)
+    running = [PlannedRun(100 * SECOND, (node,), ((4, 0, 0),), node) for node in range(3)]
+    for run in running:
+        state.start(run)
+    moment = SlurmPass(SlurmBackfill(), 0, state, running, lambda each: node_set(each.eligible), [15])
+
+    def plans(*queue: tuple[int, Need]) -> dict[int, int]:
+        moment.backfill([Request(job, 0, each, 60 * SECOND) for job, each in queue])
+        return {job: plan.nodes for (job, _), plan in moment.reserved.items()}
+
+    plain, last = need(1, 4, eligible=(0, 1, 2)), need(1, 1, eligible=(3,))
+    gpu = replace(need(1, 4, eligible=(1, 2)), vector=(4, 0, 1), last=(4, 0, 1))
+    assert plans((1, plain), (2, gpu), (8, last)) == {1: 0b1, 2: 0b10}
+    # Slurm has tested job 2 on both, and job 1 now gets one of them.
+    assert plans((1, plain), (2, gpu), (9, last)) == {1: 0b10, 2: 0b100}
+    # The main scheduler comes in between, and tries to start job 1 on all nodes.
+    moment.start_in_order([Request(1, 0, plain, 60 * SECOND), Request(2, 0, gpu, 60 * SECOND)])
+    assert plans((1, plain), (2, gpu), (10, last)) == {1: 0b1, 2: 0b10}
+    # If job 2 comes first, it tests whether it could ever start.
+    moment.start_in_order([Request(2, 0, gpu, 60 * SECOND)])
+    assert plans((1, plain), (11, last)) == {1: 0b10}
+    assert [request.job for request, _ in moment.starts] == [8, 9, 10, 11]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "eligible", "used", "starts"),
+    [
+        (1, (0,), 2, True),  # node 0 alone would do, which is kept for job 1
+        (1, (0, 1), 2, False),  # it waits for node 1
+        (2, (0, 1), 2, True),  # node 1 is not enough
+        (2, (0, 1), 4, False),  # and is another job's alone
+    ],
+)
+def test_a_job_that_the_nodes_left_could_never_hold_does_not_stop_the_next_ones(
+    nodes: int, eligible: tuple[int, ...], used: int, starts: bool
+) -> None:
+    # Job 1 waits for node 0 in a partition of a higher tier; job 2 wants whole nodes, and job 3 has room on node 2.
+    state = NodeState([(4, 0, 0)] * 3, [1] * 3)
+    running = [PlannedRun(100 * SECOND, (node,), ((cores, 0, 0),), node) for node, cores in ((0, 2), (1, used))]
+    for run in running:
+        state.start(run)
+    moment = SlurmPass(SlurmBackfill(), 0, state, running, lambda each: node_set(each.eligible), [7, 1])
+    queue = [
+        Request(1, 0, replace(need(1, 4, eligible=(0,)), partition=1), 60 * SECOND),
+        Request(2, 0, need(nodes, 4, eligible=eligible), 60 * SECOND),
+        Request(3, 0, need(1, 1, eligible=(2,)), 60 * SECOND),
+    ]
+    left = moment.start_in_order(queue)
+    assert [request.job for request in left] == ([1, 2] if starts else [1, 2, 3])
+
+
+def test_a_start_takes_time() -> None:
+    # Job 2 starts three seconds after job 1, and its end, with which the plan of job 3 begins, is as much later.
+    state = NodeState([(4, 0, 0)] * 3, [1] * 3)
+    times = iter([0, 3 * SECOND])
+    moment = SlurmPass(SlurmBackfill(), 0, state, [], lambda each: node_set(each.eligible), [7], times=times)
+    wanted = {1: (1, (0,)), 2: (1, (1,)), 3: (2, (0, 1)), 4: (1, (2,))}
+    queue = [Request(job, 0, need(count, 4, eligible=nodes), 100 * SECOND) for job, (count, nodes) in wanted.items()]
+    moment.backfill(queue)
+    assert [(request.job, run.end // SECOND) for request, run in moment.starts] == [(1, 100), (2, 103), (4, 103)]
+    assert moment.reserved[3, 0].start == 103 * SECOND
