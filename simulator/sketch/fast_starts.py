@@ -148,7 +148,8 @@ class Sketch:
     ) -> tuple[int, Ints, list[tuple[int, bool]]]:
         """Run the loop; returns its result, the starts, and the starts for the tried walltimes."""
         present, running = len(runtimes), self._running
-        submits, nodes, walltimes = np.concatenate((self._requests, later[:3]), axis=1)
+        # Where pieces are in columns, so is what NumPy puts together, and a compiled loop takes whole rows.
+        submits, nodes, walltimes = np.ascontiguousarray(np.concatenate((self._requests, later[:3]), axis=1))
         runtimes = np.concatenate((runtimes, later[3]))
         count = len(nodes)
         flags = np.zeros(count, dtype=np.int64)

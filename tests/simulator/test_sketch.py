@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.policies.kernels import compiled_or_plain
 from holdfast.simulator.options import Options
+from holdfast.simulator.sketch import fast_starts
 from holdfast.simulator.sketch.fast_starts import PresentJob, Sketch, can_sketch
 from holdfast.simulator.start_times import first_starts, starts_by_walltime
 from holdfast.workloads.ground.errors import InvariantError
@@ -110,6 +112,21 @@ def test_compiled_loops_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> N
     plain = answers()
     monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 0)
     assert answers() == plain
+
+
+def test_one_job_to_come_leaves_whole_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled loops take contiguous arrays; NumPy puts one job to come and those of the state together in columns."""
+
+    def check(loop: Callable[..., int], steps: int, **given: Any) -> int:
+        arrays = [value for value in given["jobs"] if isinstance(value, np.ndarray)]
+        assert all(array.flags.c_contiguous for array in arrays)
+        return compiled_or_plain.run(loop, steps, **given)
+
+    monkeypatch.setattr(fast_starts, "run", check)
+    piece = np.array([[20], [1], [50], [5]], dtype=np.int64)
+    sketch = Sketch([PresentJob(0, NODES, 50, 0), PresentJob(0, NODES, 50)], NODES, 10, Options())
+    starts, _ = sketch.starts(np.array([40, 40]), iter([piece]), {1})
+    assert starts[1] == 40
 
 
 def test_nobody_asks_for_jobs_to_come_where_they_cannot_matter() -> None:
