@@ -219,7 +219,7 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
         return MachineOutcome(Records(**columns), Samples(np.zeros((1, 5), np.int64)), Accounting(*[0] * 7), replay)
     withdrawn = None
     if any(job.cancelled_at is not None for job in jobs):
-        stopped = _stopped(lives, columns["runtime"])
+        stopped = _cancelled_runs(lives, columns["runtime"])
         spans = (lives.ends - lives.starts)[stopped]
         withdrawn = sum(int(most) * int(span) for most, span in zip(lives.taken[stopped], spans, strict=True))
     busy = _levels(lives, columns, bool(replay.windows), origin)
@@ -245,7 +245,7 @@ def _lives(table: Jobs, replay: MachineReplay) -> _Lives:
     return _Lives(starts, ends, taken, gone, np.array(replay.queued, np.int64), past)
 
 
-def _stopped(lives: _Lives, runtimes: Ints) -> Flags:
+def _cancelled_runs(lives: _Lives, runtimes: Ints) -> Flags:
     """Which jobs were cancelled while they ran."""
     return lives.ran & (lives.ends - lives.starts < np.maximum(1, runtimes))
 
@@ -267,7 +267,7 @@ def _record_columns(
         # A limit never lets them start, or the job that they depend on: for the machine they do not come.
         columns["status"] = np.where(came, columns["status"], STATUSES.index("no_show")).astype(np.int8)
     if any(job.cancelled_at is not None for job in jobs):
-        cancelled = left | _stopped(lives, columns["runtime"])
+        cancelled = left | _cancelled_runs(lives, columns["runtime"])
         columns["status"] = np.where(cancelled, STATUSES.index("cancelled"), columns["status"]).astype(np.int8)
     held = came & (lives.queued > columns["submit"])
     if held.any():

@@ -64,7 +64,7 @@ class NodePools:
     def nodes(self, runs: Sequence[PoolRun]) -> list[Sequence[int]]:
         """The nodes of each run: the first free nodes, as ``pack`` and ``spread`` choose.
 
-        They are chosen when the nodes of a run are first read, since starts and metrics need only their numbers.
+        They are chosen when the nodes of a run are first read, since starts and metrics need only how many they are.
         Without that, a simulation of 20,000 jobs on four pools of 1,098 nodes takes 1.3 s in place of 0.8 s.
 
         Parameters
@@ -104,7 +104,7 @@ class _ChosenNodes:
         self._pools, self._runs = pools, runs
 
     @cached_property
-    def of_runs(self) -> list[tuple[int, ...]]:
+    def by_run(self) -> list[tuple[int, ...]]:
         return self._pools.place(self._runs)
 
 
@@ -118,7 +118,7 @@ class _RunNodes(Sequence[int]):
 
     @property
     def _nodes(self) -> tuple[int, ...]:
-        return self._chosen.of_runs[self._number]
+        return self._chosen.by_run[self._number]
 
     def __len__(self) -> int:
         return self._count

@@ -83,8 +83,8 @@ class SlurmPass:
     completing
         Set of nodes on which a job has just ended, and which can be used only when they have completed.
     times
-        Times of the starts that follow [ticks], if starts take time: what comes after a start is planned from its time
-        on.
+        Times of the starts that follow [ticks]: what comes after a start is planned from its time on. None: starts take
+        no time.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class SlurmPass:
         partitions: Sequence[int],
         limits: Limits | None = None,
         completing: int = 0,
-        times: Iterator[int] = iter(()),  # noqa: B008 # exhausted
+        times: Iterator[int] | None = None,
     ) -> None:
         self.rule = rule
         self.now = now
@@ -113,7 +113,7 @@ class SlurmPass:
         self.partitions = partitions
         self.limits = limits
         self.completing = completing
-        self._times = times
+        self._times = iter(()) if times is None else times
         self._empty = NodeState(state.capacities, state.weights)
         # Nodes that a job has for itself.
         self._whole = node_set(
