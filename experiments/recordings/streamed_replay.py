@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from holdfast.experiments.output.locks import writing
+from holdfast.experiments.output.output_directory import output_directory
 from holdfast.experiments.recordings.measurement import Measurement
-from holdfast.experiments.recordings.replay import make_directory, write_replay
+from holdfast.experiments.recordings.replay import write_replay
 from holdfast.experiments.recordings.streamed_jobs import EndedJobs
 from holdfast.experiments.recordings.table_files import Format
 from holdfast.simulator.clock.stream import BATCH_SIZE
@@ -106,8 +106,7 @@ def stream_log(
         raise InputError("give nodes: this log does not record the size of its machine")
     settings = Options.of(**options)
     of = {"log": trace.source if isinstance(log, Trace) else file_sha256(log), "jobs": len(trace.jobs)}
-    place = make_directory(Path(directory))
-    with writing(place):
+    with output_directory(directory) as place:
         ended = EndedJobs(place, stream_identity(of, size, settings, batch_size, format), format, force=force)
         jobs = as_rigid(trace.on_machine(size))
         result = streamed_replay(jobs, size, settings, ended, batch_size=batch_size, progress=progress)

@@ -140,7 +140,8 @@ def test_the_frame_of_a_streamed_result_is_that_of_any_other(tmp_path: Path) -> 
 
 def test_a_stream_leaves_no_circles_that_only_the_collector_finds() -> None:
     jobs = as_rigid(generate(ThetaYear(jobs=400), 1))
-    gc.collect()
+    # A pass may free what leaves garbage itself, as compilers do.
+    assert any(gc.collect() == 0 for _ in range(5))
     gc.disable()
     try:
         result = simulate_table(jobs, 4392, events=False, batch_size=50, engine="simpy")
