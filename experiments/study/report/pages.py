@@ -11,6 +11,8 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 from holdfast.experiments.study.experiment import Experiment, all_experiments, read_tables
@@ -41,6 +43,8 @@ _MOST = 6
 _SHARED = 3
 #: Fewest last words that are left out by themselves.
 _SHARED_END = 5
+#: Most words in which claims differ that share a line.
+_DIFFERENT = 2
 
 
 def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping[str, Answer]) -> str:
@@ -85,6 +89,7 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
     if shown:
         columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
         rows = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+        shown = list(_merge_alike(shown))
         claims = _shorten_claims([verdict.claim for verdict in shown])
         yield "\n".join([*rows, *(_row(*pair, paper.printed) for pair in zip(claims, shown, strict=True))])
     repeated = Counter(above[_same(verdict)] for verdict in judged if _same(verdict) in above)
@@ -119,14 +124,49 @@ def _notes(answer: Answer) -> Iterator[str]:
 
 def _row(claim: str, verdict: Judgement, with_printed: bool) -> str:
     """A verdict as a line of a table."""
-    outcome = f"**{verdict.outcome}**"
-    if verdict.p and verdict.outcome != "undecided" and not verdict.survives:
-        outcome += "†"
-    if verdict.p and "[" not in verdict.measured:
+    outcome = _outcome(verdict)
+    if verdict.p and not {"[", "…"} & set(verdict.measured):
         outcome += f", {verdict.p.partition(', ')[0]}"
     measured = _shorten_list(verdict.measured)
     printed = [escape_markdown(verdict.printed)] if with_printed else []
     return f"| {' | '.join([escape_markdown(claim), *printed, escape_markdown(measured), outcome])} |"
+
+
+def _outcome(verdict: Judgement) -> str:
+    """The outcome, with a mark where it does not remain after Holm's correction."""
+    mark = "†" if verdict.p and verdict.outcome != "undecided" and not verdict.survives else ""
+    return f"**{verdict.outcome}**{mark}"
+
+
+def _merge_alike(verdicts: Sequence[Judgement]) -> Iterator[Judgement]:
+    """Verdicts, where one by outcome replaces many claims that differ by a few words, and whose values are too long."""
+    left = list(verdicts)
+    while left:
+        family = list(takewhile(lambda verdict: _are_alike(left[0], verdict), left))
+        del left[: len(family)]
+        if len(family) <= _MOST:
+            yield from family
+            continue
+        words = [verdict.claim.split() for verdict in family]
+        begin = min(_count_equal(words[0], own, len(own)) for own in words[1:])
+        end = min(_count_equal(words[0][::-1], own[::-1], len(own) - begin) for own in words[1:])
+        groups: dict[str, list[int]] = {}
+        for place, verdict in enumerate(family):
+            groups.setdefault(_outcome(verdict), []).append(place)
+        for places in groups.values():
+            names = ", ".join(" ".join(words[place][begin : len(words[place]) - end]) for place in places)
+            claim = " ".join([*words[0][:begin], names, *words[0][len(words[0]) - end :]])
+            yield replace(family[places[0]], claim=claim, measured="…")
+
+
+def _are_alike(one: Judgement, other: Judgement) -> bool:
+    """Whether two claims have the same words but for two or less, and values that a table cuts."""
+    words, others = one.claim.split(), other.claim.split()
+    most = min(len(words), len(others))
+    begin = _count_equal(words, others, most)
+    end = _count_equal(words[::-1], others[::-1], most - begin)
+    cut = all(_shorten_list(verdict.measured).endswith("; …") for verdict in (one, other))
+    return cut and one.printed == other.printed and max(len(words), len(others)) - begin - end <= _DIFFERENT
 
 
 def _shorten_claims(claims: Sequence[str]) -> list[str]:
