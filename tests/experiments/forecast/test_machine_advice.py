@@ -74,12 +74,12 @@ def test_each_request_starts_as_in_a_plain_replay(partition: str) -> None:
 
 @pytest.mark.parametrize("order", ["fcfs", "sjf"])
 def test_a_request_starts_when_a_forecast_says_so(order: str) -> None:
-    trace, workload = on_machine(WHOLE, random_jobs(8, 80))
+    trace, workload = on_machine(WHOLE, random_jobs(8, 60))
     at = trace.jobs[-1].submit
     state, machine = state_at(trace, at, 9), MachineRequests.known_at(trace, workload, at)
     history = read_history(trace, at, least=1)
     asked = {size: ResourceRequest(nodes=size, gpus={"gpu": 2}, partitions=("gpu",)) for size in (1, 2)}
-    how = {"draws": 4, "seed": 5, "order": order}
+    how = {"draws": 2, "seed": 5, "order": order}
     found = advise(
         state, history, nodes=1, walltime=4000.0, walltimes=[20.0, 2000.0], sizes={2: 0.5}, machine=machine,
         requests=asked, runtimes=[20.0, 900.0, 3000.0], **how,

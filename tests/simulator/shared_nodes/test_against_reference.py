@@ -95,7 +95,7 @@ def joined(segments: list[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, 
 
 
 @pytest.mark.parametrize("mechanism", EVERY)
-@pytest.mark.parametrize("seeds", in_parts(range(25), 8))
+@pytest.mark.parametrize("seeds", in_parts(range(25), 14))
 def test_random_machines_agree(seeds: range, mechanism: str) -> None:
     for seed in seeds:
         assert_agrees(seed, mechanism)
