@@ -26,7 +26,7 @@ from holdfast.workloads.chains.task_fits import Normal, fit_distribution
 from holdfast.workloads.distributions import DiscreteDistribution, uniform
 from holdfast.workloads.ground.errors import ParameterError
 
-SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 12))]
+SEEDS = [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 12))]
 DEVICE = CheckpointDevice(latency=2.0, per_gb=1.0, restart_latency=1.0, restart_per_gb=0.5)
 
 
