@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import settings
 
 from holdfast.policies import reservation_depth, shadow_time
 from holdfast.policies.kernels import compiled_or_plain
@@ -17,8 +16,6 @@ from tests.support.sketching import KINDS, sketches
 
 #: A test that asks for more examples than this draws a share of what it asks for, but in the profile "thorough".
 _DEFAULT, _SHARE = 10, 0.1
-#: A test with parameters draws at least so many for each: together they are several times the default.
-_EACH = 4
 
 # Time limits for single examples would make tests fail on a busy machine. The same examples are tried every time, so
 # that a failure belongs to the change at hand; "thorough" (make slow) draws new ones, and finds what they miss.
@@ -80,12 +77,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     default = settings()
     if default.max_examples > _DEFAULT:
         return
-    repetitions = Counter(
-        getattr(test, "__func__", test) for item in items if (test := getattr(item, "obj", None)) is not None
-    )
-    for test, times in repetitions.items():
+    tests = {getattr(test, "__func__", test) for item in items if (test := getattr(item, "obj", None)) is not None}
+    for test in tests:
         asked = getattr(test, "_hypothesis_internal_use_settings", default)
-        count = min(asked.max_examples, max(_DEFAULT, round(_SHARE * asked.max_examples)))
-        count = min(count, max(_EACH, count // times))
-        if is_hypothesis_test(test) and count < asked.max_examples:
+        if asked.max_examples > _DEFAULT:
+            count = max(_DEFAULT, round(_SHARE * asked.max_examples))
             test._hypothesis_internal_use_settings = settings(asked, max_examples=count)
