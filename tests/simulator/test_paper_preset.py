@@ -12,6 +12,7 @@ from tests.preset.__main__ import main
 from tests.preset.comparison import compared_years, faults
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.tables import crowded_job_table, random_job_table
+from tests.support.seeds import in_parts
 
 OPTIONS = find_reading("paper").options
 
@@ -25,9 +26,10 @@ def test_a_few_weeks_under_all_mechanisms() -> None:
     assert years[2].shrunk > 0
 
 
+@pytest.mark.parametrize("seeds", in_parts(range(6), 2))
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_rare_rules_meet_on_small_machines(mechanism: str) -> None:
-    for seed in range(6):
+def test_rare_rules_meet_on_small_machines(mechanism: str, seeds: range) -> None:
+    for seed in seeds:
         for table in (random_job_table(seed, max_jobs=40), crowded_job_table(seed)):
             result = simulate(table.jobs, table.nodes, mechanism, events=False, **OPTIONS)
             assert not faults(table.jobs, table.nodes, mechanism, OPTIONS, result)

@@ -153,7 +153,7 @@ def test_machine_code_replays_as_the_model_does() -> None:
 
 @pytest.mark.parametrize("backfilling", RULES)
 def test_a_generated_table_with_a_long_queue(backfilling: str) -> None:
-    trace = generate(ThetaYear(jobs=200), seed=1)
+    trace = generate(ThetaYear(jobs=90), seed=1)
     jobs = [replace(job, submit=(job.submit or 0.0) / 200) for job in as_rigid(trace)]
     for order in ("fcfs", "sjf", *CHANGING):
         assert_same(jobs, trace.nodes or 0, order, backfilling)
