@@ -84,7 +84,7 @@ mutation: $(VENV)/.installed-dev
 coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto -m "not slow and not slurm" --cov --cov-report term:skip-covered
 
-# Figures and ratios of all benchmarks, in about a quarter of an hour, which docs/reference/speed.md keeps; with
+# Figures and ratios of all benchmarks, in about a quarter of an hour, which docs/reference/speed.csv keeps; with
 # BENCH=--large also the sizes that take minutes each.
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.benchmarks --record $(BENCH)

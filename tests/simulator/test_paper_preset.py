@@ -1,4 +1,4 @@
-"""The preset ``paper`` gives what the independent reading of the hybrid model gives, job for job."""
+"""The presets of the hybrid paper give what the independent reading of the hybrid model gives, job for job."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from tests.support.seeds import in_parts
 OPTIONS = find_reading("paper").options
 
 
-def test_a_few_weeks_under_all_mechanisms() -> None:
-    years = list(compared_years("paper", 400, 400, 3))
+@pytest.mark.parametrize("name", ["paper", pytest.param("claims", marks=pytest.mark.system)])
+def test_a_few_weeks_under_all_mechanisms(name: str) -> None:
+    years = list(compared_years(name, 400, 400, 3))
     assert [year.mechanism for year in years] == ["baseline", *MECHANISMS]
     assert not [fault for year in years for fault in year.faults]
     # Otherwise nothing that a mechanism does would have been compared.
@@ -49,5 +50,6 @@ def test_a_difference_is_found(capsys: pytest.CaptureFixture[str], monkeypatch: 
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_jobs() -> None:
-    assert main(["--jobs", "100000", "--seed", "0"]) == 0
+@pytest.mark.parametrize("name", ["paper", "claims"])
+def test_a_hundred_thousand_jobs(name: str) -> None:
+    assert main(["--jobs", "100000", "--seed", "0", "--reading", name]) == 0

@@ -12,7 +12,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path
 
 from holdfast.experiments.study.experiment import Experiment, all_experiments, read_tables
@@ -43,6 +42,8 @@ _MOST = 6
 _SHARED = 3
 #: Fewest last words that are left out by themselves.
 _SHARED_END = 5
+#: Most claims alike that stand in lines of their own.
+_FEW = 3
 #: Most words in which claims differ that share a line.
 _DIFFERENT = 2
 
@@ -140,11 +141,14 @@ def _outcome(verdict: Judgement) -> str:
 
 def _merge_alike(verdicts: Sequence[Judgement]) -> Iterator[Judgement]:
     """Verdicts, where one by outcome replaces many claims that differ by a few words, and whose values are too long."""
-    left = list(verdicts)
-    while left:
-        family = list(takewhile(lambda verdict: _are_alike(left[0], verdict), left))
-        del left[: len(family)]
-        if len(family) <= _MOST:
+    families: list[list[Judgement]] = []
+    for verdict in verdicts:
+        if families and _are_alike(families[-1][0], verdict):
+            families[-1].append(verdict)
+        else:
+            families.append([verdict])
+    for family in families:
+        if len(family) <= _FEW:
             yield from family
             continue
         words = [verdict.claim.split() for verdict in family]
