@@ -374,10 +374,8 @@ def _reach(tables: Tables, screened: bool) -> list[Verdict]:
     promised = claims_held(responses.model.predict(levels), responses, years)
     # Claims that hold under a finalist are within reach, whatever a few years promise.
     finalists = {name for score in last for name, (_, found) in score.found.items() if found.outcome is Outcome.HOLDS}
-    never = [
-        name for name, any_held in zip(responses.claims, held.any(axis=0), strict=True)
-        if not any_held and name not in finalists
-    ]  # fmt: skip
+    promised_some = {name for place, name in enumerate(responses.claims) if held[:, place].any()}
+    never = [name for name in responses.claims if name not in promised_some | finalists]
     apart = [
         f"{one} and {other}"
         for (place, one), (later, other) in combinations(enumerate(responses.claims), 2)
