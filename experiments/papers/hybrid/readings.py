@@ -413,10 +413,10 @@ def _level(own: Level, seen: _SearchProgress) -> Verdict:
 
 def _observation(claim: Claim, seen: _SearchProgress) -> Verdict:
     """Judge a claim under the best reading, with the number of other readings under which it holds."""
-    words = f"Under the best reading, observation {claim.name}"
+    words = f"Observation {claim.name}, under the best reading: {claim.text}"
     held = [score for score in seen.others if score.found[claim.name][1].outcome is Outcome.HOLDS]
     default = next(iter(seen.others)).found[claim.name][1]
-    remark = f"{claim.text}; by default: {default.outcome}; holds under {len(held)} of {len(seen.others)} readings"
+    remark = f"by default: {default.outcome}; holds under {len(held)} of {len(seen.others)} readings"
     finding = seen.best.found[claim.name][1]
     return judge_finding(Statement(words, claim.printed, claim.source), claim.unit, finding, remark)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,10 +60,13 @@ def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping
         how += " `--set NAME=FILE` takes [measured data](../chains.md#files); generated data stand in for absent ones."
     parts = [f"# {paper.title}", f"{paper.source[0].upper()}{paper.source[1:]}. {paper.about}", how]
     above: dict[tuple[str, str], str] = {}
+    told: set[str] = set()
     for item in experiments:
         answer = answers.get(item.id)
-        parts += _section(item, answer, above)
-        above = {_same(verdict): item.id for verdict in (answer.verdicts if answer else ())} | above
+        parts += _section(item, answer, above, told)
+        verdicts = answer.verdicts if answer else ()
+        above = {_same(verdict): item.id for verdict in verdicts} | above
+        told |= {verdict.claim for verdict in verdicts}
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,8 +75,13 @@ def _values(answers: Mapping[str, Answer]) -> str:
     return "Brackets are 95 % intervals. " if bracket else ""
 
 
-def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, str], str]) -> Iterator[str]:
-    """The section of an experiment; ``above`` has the experiments with the same statements, by claim and value."""
+def _section(
+    item: Experiment, answer: Answer | None, above: Mapping[tuple[str, str], str], told: Set[str]
+) -> Iterator[str]:
+    """The section of an experiment.
+
+    ``above`` has the experiments with the same statements, by claim and value, ``told`` their claims.
+    """
     paper = PUBLICATIONS[paper_key(item.id)]
     yield f"## {item.id}"
     yield f"*{escape_markdown(item.question)}*"
@@ -91,7 +99,7 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
         columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
         rows = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
         shown = list(_merge_alike(shown))
-        claims = _shorten_claims([verdict.claim for verdict in shown])
+        claims = _shorten_claims([_without_text(verdict.claim, told) for verdict in shown])
         yield "\n".join([*rows, *(_row(*pair, paper.printed) for pair in zip(claims, shown, strict=True))])
     repeated = Counter(above[_same(verdict)] for verdict in judged if _same(verdict) in above)
     notes = [f"As in [{name}](#{name}): {count}." for name, count in repeated.items()]
@@ -105,6 +113,12 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
 def _same(verdict: Judgement) -> tuple[str, str]:
     """What two experiments have in common that judge one statement by the same measurement."""
     return verdict.claim, verdict.measured
+
+
+def _without_text(claim: str, told: Set[str]) -> str:
+    """The name of a claim whose text has been told under the same name, without what is added to it; else the claim."""
+    name, _, text = claim.partition(": ")
+    return name if text and f"{name.partition(', ')[0]}: {text}" in told - {claim} else claim
 
 
 def _notes(answer: Answer) -> Iterator[str]:

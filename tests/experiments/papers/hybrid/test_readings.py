@@ -199,7 +199,7 @@ def test_the_number_of_claims_within_reach_is_judged(screened: Tables, world: Wo
 
 
 def _observation(told: Mapping[str, Verdict], name: str) -> Verdict:
-    return next(verdict for claim, verdict in told.items() if claim == f"Under the best reading, observation {name}")
+    return next(verdict for claim, verdict in told.items() if claim.startswith(f"Observation {name},"))
 
 
 def test_the_best_reading_is_judged_on_fresh_years(screened: Tables) -> None:
@@ -209,7 +209,7 @@ def test_the_best_reading_is_judged_on_fresh_years(screened: Tables) -> None:
     assert whole.measured == "37 hold, 4 do not hold under tenants=fits"
     assert whole.remark.startswith("on years that the search has not used; 6 of 6 printed levels are met")
     one = _observation(told, "3c")
-    assert (one.outcome, one.remark.split("; ")[1:3]) == (
+    assert (one.outcome, one.remark.split("; ")[:2]) == (
         Outcome.HOLDS,
         ["by default: does not hold", "holds under 1 of 2 readings"],
     )
