@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+UV := $(BIN)/uv
+INSTALL := $(UV) pip install --quiet --python
 # The versions that this Python is tested with, where they are stored (make locks); else the newest that are admitted.
 LOCK := $(wildcard .ci/locks/python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt)
 LOCKED := $(addprefix --constraint ,$(LOCK))
@@ -75,56 +77,53 @@ slow: $(VENV)/.installed-dev
 # MUTATE='--sample 40 policies/knapsack.py' takes some of one.
 MUTATE :=
 mutation: $(VENV)/.installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.4'
+	$(INSTALL) $(BIN)/python 'cosmic-ray>=8.4'
 	$(BIN)/python -m tests.mutation $(MUTATE)
 
 # Which lines of the packages the tests of `make test` and `make system` reach; worker processes of a test are not seen.
 coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto -m "not slow and not slurm" --cov --cov-report term:skip-covered
 
-# Figures and ratios of all benchmarks, in about a quarter of an hour, which docs/reference/speed.md keeps; with
+# Figures and ratios of all benchmarks, in about a quarter of an hour, which docs/reference/speed.csv keeps; with
 # BENCH=--large also the sizes that take minutes each.
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.benchmarks --record $(BENCH)
 
-$(BIN)/python:
+# uv installs: of two times in turn, the packages of the tests took 20 s with it and 102 s with pip.
+$(UV):
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml $(LOCK)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -e .
+$(VENV)/.installed: $(UV) pyproject.toml $(LOCK)
+	$(INSTALL) $(BIN)/python $(LOCKED) -e .
 	touch $@
 
-$(VENV)/.installed-dev: $(BIN)/python pyproject.toml $(LOCK)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -e '.[dev]'
+$(VENV)/.installed-dev: $(UV) pyproject.toml $(LOCK)
+	$(INSTALL) $(BIN)/python $(LOCKED) -e '.[dev]'
 	touch $@ $(VENV)/.installed
 
-$(LOWEST)/.installed: pyproject.toml
-	$(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution $(RESOLUTION) \
-		$(if $(filter highest,$(RESOLUTION)),$(LOCKED)) -e '.[parquet]' \
-		'pytest>=8' 'pytest-timeout>=2.3' 'pytest-xdist>=3.5' 'hypothesis>=6.100'
+$(LOWEST)/.installed: $(UV) pyproject.toml
+	$(PYTHON) -m venv --without-pip $(LOWEST)
+	$(INSTALL) $(LOWEST)/bin/python --resolution $(RESOLUTION) $(if $(filter highest,$(RESOLUTION)),$(LOCKED)) \
+		-e '.[parquet]' 'pytest>=8' 'pytest-timeout>=2.3' 'pytest-xdist>=3.5' 'hypothesis>=6.100'
 	touch $@
 
-$(PLAIN)/.installed: pyproject.toml $(LOCK)
-	$(PYTHON) -m venv $(PLAIN)
-	$(PLAIN)/bin/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -e .
+$(PLAIN)/.installed: $(UV) pyproject.toml $(LOCK)
+	$(PYTHON) -m venv --without-pip $(PLAIN)
+	$(INSTALL) $(PLAIN)/bin/python $(LOCKED) -e .
 	touch $@
 
-$(VENV)/.installed-study: $(BIN)/python pyproject.toml $(LOCK)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -e '.[study]'
+$(VENV)/.installed-study: $(UV) pyproject.toml $(LOCK)
+	$(INSTALL) $(BIN)/python $(LOCKED) -e '.[study]'
 	touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-docs: $(BIN)/python pyproject.toml $(LOCK)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) -e '.[docs]'
+$(VENV)/.installed-docs: $(UV) pyproject.toml $(LOCK)
+	$(INSTALL) $(BIN)/python $(LOCKED) -e '.[docs]'
 	touch $@ $(VENV)/.installed
 
 # The versions of all dependencies for each Python of the support policy, for the targets above and .ci/Containerfile.
-LOCKS := .venv-locks
-locks:
-	$(PYTHON) -m venv $(LOCKS)
-	$(LOCKS)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	for minor in 11 12 13 14; do $(LOCKS)/bin/uv pip compile --quiet --upgrade --python-version 3.$$minor --no-annotate \
+locks: $(UV)
+	for minor in 11 12 13 14; do $(UV) pip compile --quiet --upgrade --python-version 3.$$minor --no-annotate \
 		--custom-compile-command 'make locks' --all-extras pyproject.toml -o .ci/locks/python3.$$minor.txt || exit 1; done
 
 # The pages of docs/experiments, with the answers of all experiments at the sizes of the papers: this takes hours.
@@ -133,4 +132,4 @@ pages: $(VENV)/.installed-study
 	$(BIN)/python -m holdfast.experiments.study.report.pages out/reproduction
 
 clean:
-	rm -rf $(VENV) $(PLAIN) $(LOCKS) $(SCRIPT)/node_modules out docs/reference/api build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PLAIN) $(LOWEST) $(SCRIPT)/node_modules out docs/reference/api build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -53,6 +53,8 @@ class PlainTable:
 
     Attributes
     ----------
+    rows
+        Rows of the jobs in the table, shape (jobs,).
     starts
         Their starts under any order and rule.
     """
@@ -60,6 +62,7 @@ class PlainTable:
     def __init__(self, jobs: PlainJobs, came: npt.NDArray[np.bool_], records: Records, origin: int) -> None:
         self.jobs, self.records, self.origin = jobs, records, origin
         self._came = None if came.all() else came
+        self.rows = np.flatnonzero(came)
         self.starts = PlainStarts(jobs)
 
     @cached_property
@@ -71,6 +74,11 @@ class PlainTable:
     def opened(self) -> int:
         """First submit [ticks of the simulated clock]."""
         return int(self.jobs.submit.min())
+
+    @property
+    def any_held(self) -> bool:
+        """Whether a job is eligible after its submit."""
+        return bool((self.jobs.eligible > self.jobs.submit).any())
 
     def make_records(self, started: Ints, ended: Ints) -> Records:
         """Records of the jobs with these starts and ends [ticks of the simulated clock], shape (jobs,)."""

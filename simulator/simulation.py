@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.policies.mechanism import BASELINE, Mechanism, parse_mechanism
+from holdfast.simulator.clock.stream import BATCH_SIZE
 from holdfast.simulator.collector_pause import pause_collector
 from holdfast.simulator.machine.decisions import Decisions
 from holdfast.simulator.machine.event_log import EventLog
-from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine.prior_state import PriorState
 from holdfast.simulator.options import Options
 from holdfast.simulator.plain_replay import PlainSamples, PlainTable, accounting, plain_table
 from holdfast.simulator.plain_starts import obstacle
-from holdfast.simulator.results.recording import clock_origin, level_changes
-from holdfast.simulator.results.records import LAST_TICK, Accounting, Records, Samples
+from holdfast.simulator.results.recording import clock_origin
+from holdfast.simulator.results.records import refuse_late_end
 from holdfast.simulator.results.result import Result
 from holdfast.simulator.services.downtime import Closures
-from holdfast.workloads.ground.errors import InputError, InvariantError, ParameterError
+from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.numbers import is_whole
-from holdfast.workloads.ground.units import LARGEST_SIZE, to_seconds, to_ticks
+from holdfast.workloads.ground.units import LARGEST_SIZE, to_ticks
 from holdfast.workloads.outages.failures import FailureRate
 from holdfast.workloads.outages.outage import Outage, check_outages
 from holdfast.workloads.table.job import STOCHASTIC, Job
@@ -31,20 +31,11 @@ from holdfast.workloads.table.validation import check_jobs
 if TYPE_CHECKING:
     from holdfast.policies.planning.plan import ReservationPlan
     from holdfast.policies.planning.plan_book import PlanBook, Planner
-    from holdfast.simulator.clock.engine import Engine
     from holdfast.simulator.clock.setup import Setup
+    from holdfast.simulator.clock.stream import Consumer
     from holdfast.workloads.machines.machine_workload import MachineWorkload
 
-__all__ = [
-    "check_plans",
-    "checked_table",
-    "make_result",
-    "plain_result",
-    "refuse_late_end",
-    "simulate",
-    "simulate_table",
-    "sum_accounts",
-]
+__all__ = ["check_plans", "checked_table", "simulate", "simulate_table"]
 
 
 def simulate(
@@ -145,11 +136,31 @@ def simulate_table(
     prior: PriorState | None = None,
     on_machine: MachineWorkload | None = None,
     settings: Options | None = None,
+    consume: Consumer | None = None,
+    batch_size: int = BATCH_SIZE,
     **options: object,
 ) -> Result:
     """Simulate a table returned by :func:`checked_table`, which several simulations may share.
 
-    The options are ``settings``, or keywords as in :func:`simulate`.
+    Parameters
+    ----------
+    table
+        The table.
+    nodes, mechanism, events, decisions, progress, planner, plans, outages, failures, prior, on_machine
+        As in :func:`simulate`.
+    settings, **options
+        The options; keywords as in :func:`simulate`.
+    consume
+        Takes the jobs of a plain replay as they end, in batches: their rows of the table, and their starts and ends
+        [ticks of its clock], in the order of the ends, shapes (batch_size,). A compiled replay, which has no
+        intermediate state, hands over nothing. None: nobody takes them.
+    batch_size
+        Number of ended jobs in a batch.
+
+    Raises
+    ------
+    InputError
+        As in :func:`simulate`, or if there is a consumer, and the replay is not plain.
     """
     settings, table = settings or Options.of(**options), Jobs.of(table)
     served_by = parse_mechanism(mechanism)
@@ -171,19 +182,27 @@ def simulate_table(
             simulate_pool=simulate_pool,
         )  # fmt: skip
     closures = _closures(table, nodes, list(outages), failures, origin)
-    if settings.engine != "simpy":
-        reason = _obstacle(served_by, book, closures, prior, settings, events=events or decisions)
-        with pause_collector():
-            found = reason or plain_result(table.derive(plain_table), table, nodes, settings, progress)
-        if isinstance(found, Result):
-            return found
-        if settings.engine == "compiled":
-            raise InputError(f"engine=compiled replays only plain tables: {found}")
-
-    # Imported here, because a plain replay needs neither these nor SimPy.
-    from holdfast.simulator.clock.setup import Setup
-
     with pause_collector():
+        reason = _obstacle(served_by, book, closures, prior, events=events or decisions)
+        if settings.engine != "simpy":
+            found: Result | str = reason or obstacle(settings)
+            found = found or _plain_result(table.derive(plain_table), table, nodes, settings, progress)
+            if isinstance(found, Result):
+                return found
+            if settings.engine == "compiled":
+                raise InputError(f"engine=compiled replays only plain tables: {found}")
+        plain: PlainTable | str = reason or table.derive(plain_table)
+        if isinstance(plain, PlainTable) and plain.any_held:
+            plain = "each job must be eligible at its submit"
+        # Imported here, because a compiled replay needs neither these nor SimPy.
+        if isinstance(plain, PlainTable):
+            from holdfast.simulator.streaming import stream_plain_table
+
+            return stream_plain_table(plain, table, nodes, settings, progress, consume, batch_size)
+        if consume is not None:
+            raise InputError(f"only a plain replay hands over jobs as they end: {plain}")
+        from holdfast.simulator.clock.setup import Setup
+
         log, recorder = EventLog(events), Decisions(decisions)
         return _run_engine(
             Setup(
@@ -211,6 +230,7 @@ def checked_table(jobs: Iterable[Job], nodes: int) -> Jobs:
 
 def _run_engine(setup: Setup) -> Result:
     from holdfast.simulator.clock.engine import Engine
+    from holdfast.simulator.engine_results import make_result
 
     began = perf_counter()
     engine = Engine(setup)
@@ -225,21 +245,20 @@ def _obstacle(
     book: PlanBook | None,
     closures: Closures | None,
     prior: PriorState | None,
-    options: Options,
     *,
     events: bool,
 ) -> str:
-    """Reason why a replay is not plain, whatever its table; empty: it may be."""
+    """Reason why a replay is not plain, whatever its table and options; empty: it may be."""
     if mechanism is not None:
         return f"the mechanism must be {BASELINE}, not {mechanism.name}"
     if events:
         return "no event log must be kept (events=False)"
     if book is not None or closures is not None or prior is not None:
         return "there must be no stochastic jobs, outages, failures and starting state"
-    return obstacle(options)
+    return ""
 
 
-def plain_result(
+def _plain_result(
     found: PlainTable | str,
     table: Jobs,
     nodes: int,
@@ -280,62 +299,6 @@ def plain_result(
         table=table,
         engine="compiled",
     )
-
-
-def make_result(setup: Setup, engine: Engine, seconds: float) -> Result:
-    """Make the result of a finished simulation that took ``seconds`` of wall-clock time.
-
-    Raises
-    ------
-    InputError
-        If the simulated time is longer than tables can hold.
-    """
-    from holdfast.simulator.results.stochastic_records import stochastic_records
-
-    origin, states, closures = setup.origin, setup.states, setup.closures
-    refuse_late_end(engine.system.now, origin)
-    last = max([state.end or 0 for state in states if state.first_submit >= 0], default=None)
-    accounting = sum_accounts(engine, last)
-    return Result(
-        mechanism=setup.mechanism.name if setup.mechanism is not None else BASELINE,
-        nodes=setup.nodes,
-        options=setup.options,
-        records=Records.of(_fields(state, origin) for state in states),
-        entries=setup.log.entries,
-        samples=Samples.of(engine.samples),
-        booked=accounting,
-        losses=engine.system.usage.losses,
-        latencies=engine.latencies,
-        engine_seconds=seconds - engine.planning_seconds,
-        origin=origin,
-        planning_seconds=engine.planning_seconds,
-        # A job that is cancelled while it is held is never planned.
-        stochastic=stochastic_records(states),
-        outages=closures.outages if closures is not None else (),
-        down=level_changes(engine.outages.course) if engine.outages is not None else [],
-        table=setup.table,
-        decisions=setup.decisions.entries if setup.decisions.enabled else None,
-        begin=None if setup.running is None else setup.running.begin + origin,
-        withdrawn=engine.withdrawn,
-        malleable_setup=engine.system.usage.malleable_setup,
-        prior=setup.prior,
-        placements=engine.scheduler.placements,
-    )
-
-
-def refuse_late_end(now: int, origin: int) -> None:
-    """Refuse a simulation that ends later than tables can hold.
-
-    Raises
-    ------
-    InputError
-        With the end of the simulation.
-    """
-    if now + abs(origin) > LAST_TICK:
-        raise InputError(
-            f"the jobs take until {to_seconds(now + origin):.3g} s, and a simulation must end by "
-            f"{to_seconds(LAST_TICK):,.0f} s"
-        )
 
 
 def _closures(
@@ -381,55 +344,3 @@ def check_plans(book: PlanBook, jobs: Iterable[Job]) -> None:
             book.check(job.plan)
         except InputError as error:
             raise InputError(f"plan of job {job.job_id}: {error}") from None
-
-
-def _fields(state: JobState, origin: int) -> tuple[Any, ...]:
-    """Outcome of a job, as the fields of a :class:`~holdfast.simulator.results.records.JobRecord`."""
-    job = state.job
-    came = state.first_submit >= 0
-    if came and (state.end is None or (state.start is None and not state.withdrawn)):
-        raise InvariantError(f"job {job.job_id} was submitted and never ended")
-    start, end = state.start, state.end
-    if state.withdrawn or (not came and job.cancelled_at is not None):
-        status = "cancelled"
-    elif not came:
-        status = "no_show"
-    else:
-        status = "killed" if job.killed and state.ends_at_walltime else "completed"
-    return (
-        job.job_id,
-        job.type,
-        state.first_submit + origin if came else None,
-        start + origin if start is not None else None,
-        end + origin if end is not None else None,
-        job.nodes,
-        state.undisturbed,
-        state.preemptions,
-        state.shrinks,
-        status,
-        state.lost,
-        state.first_eligible + origin if state.first_eligible > state.first_submit >= 0 else None,
-    )
-
-
-def sum_accounts(engine: Engine, last: int | None) -> Accounting:
-    """Accounting of all node-ticks until the last end of a job; raises an error if the sum does not balance.
-
-    Parameters
-    ----------
-    engine
-        Engine of a finished simulation.
-    last
-        Last end [ticks of the simulated clock]; None: no job arrived.
-    """
-    if last is None:
-        return Accounting(0, 0, 0, 0, 0, 0, 0, 0)
-    elapsed = last - engine.opened
-    system, usage = engine.system, engine.system.usage
-    idle, held, busy, down = system.cluster.node_ticks(system.now)
-    if usage.total() != busy or idle + held + busy + down != system.nodes * elapsed:
-        raise InvariantError(
-            f"the runs account for {usage.total()} of {busy} busy node-ticks, "
-            f"and {idle + held + busy + down} of {system.nodes * elapsed} node-ticks are accounted for"
-        )
-    return Accounting(usage.compute, usage.setup, usage.checkpoint, usage.lost, usage.warning, held, idle, down)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from holdfast.policies import reservation_depth, shadow_time
+from holdfast.policies.kernels import compiled_or_plain
 from holdfast.policies.port import SystemView
 from tests.support.sketching import KINDS, sketches
 
@@ -56,6 +57,12 @@ def no_node_is_promised_twice() -> Iterator[None]:
         patch.setattr(shadow_time, "arriving", checked)
         patch.setattr(reservation_depth, "arriving", checked)
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_loop_is_compiled_for_the_work_of_other_modules() -> None:
+    """The loop of replays on machines takes 30 s to compile, and all tests together do enough steps to begin it."""
+    compiled_or_plain._steps.clear()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -28,7 +28,7 @@ def main(arguments: Arguments) -> None:
     """Run ``holdfast generate``, then ``holdfast run``."""
     from holdfast.experiments.output.directory_checks import RUN, check_fresh
     from holdfast.experiments.output.locks import writing
-    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.experiments.output.output_directory import make_directory
     from holdfast.workloads.ground.errors import InputError
 
     directory = make_directory(arguments.output)

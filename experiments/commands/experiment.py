@@ -71,8 +71,8 @@ def main(arguments: Arguments) -> int:
     """Run the command."""
     from holdfast.experiments.output.directory_checks import check_kind
     from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.output.output_directory import make_directory
     from holdfast.experiments.output.signals import Interrupted, hold_interruptions, time_limit
-    from holdfast.experiments.recordings.replay import make_directory
     from holdfast.experiments.study.experiment import all_experiments, find_experiment, run_experiment
     from holdfast.experiments.study.packed_store import export_store, import_store, record_request
     from holdfast.experiments.study.parameters import with_settings

@@ -43,10 +43,10 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from holdfast.experiments.output.directory_checks import check_fresh
-    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.output.output_directory import output_directory
     from holdfast.experiments.paper_readings import find_reading
     from holdfast.experiments.planning.closed_loop import check_strategies
-    from holdfast.experiments.recordings.replay import make_directory, parse_mechanisms
+    from holdfast.experiments.recordings.replay import parse_mechanisms
     from holdfast.experiments.recordings.run_file import RUN
     from holdfast.workloads.ground.errors import InputError, ParameterError
 
@@ -62,8 +62,7 @@ def main(arguments: Arguments) -> None:
         loop, _ = _close(arguments, simulation, mechanisms[0], None)
         _print(loop)
         return
-    directory = make_directory(arguments.output)
-    with writing(directory):
+    with output_directory(arguments.output) as directory:
         check_fresh(directory, RUN, force=arguments.force)
         loop, stop = _close(arguments, simulation, mechanisms[0], directory)
         _store(arguments, simulation, mechanisms[0], directory, loop)

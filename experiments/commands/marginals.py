@@ -34,7 +34,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from holdfast.experiments.figures.study.marginals import plot_marginals
     from holdfast.experiments.figures.style import save
-    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.experiments.output.output_directory import make_directory
     from holdfast.experiments.tables import write_csv
     from holdfast.experiments.traces.marginals import compare, format_comparison
     from holdfast.workloads.logs.readers import read_trace

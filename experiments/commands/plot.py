@@ -55,7 +55,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from holdfast.experiments.output.locks import writing
     from holdfast.experiments.output.manifest import SWEEP
-    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.experiments.output.output_directory import make_directory
     from holdfast.experiments.study.redraw import (
         PICTURES,
         draw_pictures,

@@ -139,7 +139,7 @@ def _check_artefact(arguments: Arguments, check: str) -> int:
 
 
 def _reproduction(arguments: Arguments, data: Path | None, **how: Any) -> Reproduction:
-    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.experiments.output.output_directory import make_directory
     from holdfast.experiments.study.reproduction import Reproduction
 
     workers = arguments.workers or _cores()

@@ -47,8 +47,7 @@ def _run(arguments: RunOptions) -> RunAnswer:
     from holdfast.experiments.commands.asking.planned_runs import planned_runs
     from holdfast.experiments.commands.asking.run_storage import RunAnswer
     from holdfast.experiments.output.directory_checks import RUN, check_fresh
-    from holdfast.experiments.output.locks import writing
-    from holdfast.experiments.recordings.replay import make_directory
+    from holdfast.experiments.output.output_directory import output_directory
 
     _need_directory(arguments)
     if arguments.stream:
@@ -69,8 +68,7 @@ def _run(arguments: RunOptions) -> RunAnswer:
         answer = RunAnswer.of(arguments, results, planned, against)
         _print_answer(arguments, answer, [])
         return answer
-    directory = make_directory(arguments.output)
-    with writing(directory):
+    with output_directory(arguments.output) as directory:
         check_fresh(directory, RUN, force=arguments.force)
         _announce(planned)
         if arguments.stream:

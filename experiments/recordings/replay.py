@@ -19,15 +19,12 @@ from holdfast.simulator.results.metrics import summarize, summarize_types
 from holdfast.simulator.results.records import STATES
 from holdfast.simulator.results.reservations import JOB_COLUMNS, stochastic_rows
 from holdfast.simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema, jobs_schema, timeline_schema
-from holdfast.workloads.ground.errors import OutputError
-from holdfast.workloads.ground.files import partial_name
 from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.logs.node_names import node_list
 from holdfast.workloads.table.job import Job
 
 __all__ = [
     "accounting_rows",
-    "make_directory",
     "parse_mechanisms",
     "replays",
     "summary_rows",
@@ -93,28 +90,6 @@ def replays(
             **more,
             **asdict(options),
         )
-
-
-def make_directory(path: str | Path) -> Path:
-    """Make a directory, or check that it can be written to, before anything is computed.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be made or written to.
-    """
-    directory = Path(path)
-    for place in (directory, *directory.parents):
-        if place.exists() and not place.is_dir():
-            raise OutputError(f"cannot write to the directory {directory}: {place} is a file")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        probe = directory / partial_name("probe")
-        probe.touch(exist_ok=False)  # existing files are not touched
-        probe.unlink()
-    except OSError as error:
-        raise OutputError(f"cannot write to the directory {directory}: {error.strerror or error}") from None
-    return directory
 
 
 def summary_rows(

@@ -7,15 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from holdfast.experiments.output.locks import writing
+from holdfast.experiments.output.output_directory import output_directory
 from holdfast.experiments.recordings.measurement import Measurement
-from holdfast.experiments.recordings.replay import make_directory, write_replay
+from holdfast.experiments.recordings.replay import write_replay
 from holdfast.experiments.recordings.streamed_jobs import EndedJobs
 from holdfast.experiments.recordings.table_files import Format
+from holdfast.simulator.clock.stream import BATCH_SIZE
 from holdfast.simulator.options import Options
 from holdfast.simulator.plain_replay import rigid_records
 from holdfast.simulator.results.result import Result
-from holdfast.simulator.streaming import BATCH_SIZE, stream
+from holdfast.simulator.simulation import checked_table, simulate_table
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.files import file_sha256
 from holdfast.workloads.ground.release import VERSION
@@ -41,7 +42,7 @@ def streamed_replay(
     Parameters
     ----------
     jobs, nodes, options, batch_size, progress
-        As for :func:`holdfast.simulator.streaming.stream`.
+        As for :func:`holdfast.simulator.simulation.simulate_table`; the replay must be plain.
     ended
         Writer of the ended jobs.
     """
@@ -49,7 +50,10 @@ def streamed_replay(
     def write(rows: Any, start: Any, end: Any) -> None:
         ended.write(rigid_records(jobs.select(rows), start, end))
 
-    return stream(jobs, nodes, write, batch_size=batch_size, progress=progress, **asdict(options))
+    table = checked_table(jobs, nodes)
+    return simulate_table(
+        table, nodes, events=False, settings=options, consume=write, batch_size=batch_size, progress=progress
+    )
 
 
 def stream_log(
@@ -102,8 +106,7 @@ def stream_log(
         raise InputError("give nodes: this log does not record the size of its machine")
     settings = Options.of(**options)
     of = {"log": trace.source if isinstance(log, Trace) else file_sha256(log), "jobs": len(trace.jobs)}
-    place = make_directory(Path(directory))
-    with writing(place):
+    with output_directory(directory) as place:
         ended = EndedJobs(place, stream_identity(of, size, settings, batch_size, format), format, force=force)
         jobs = as_rigid(trace.on_machine(size))
         result = streamed_replay(jobs, size, settings, ended, batch_size=batch_size, progress=progress)

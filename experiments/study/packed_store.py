@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from holdfast.experiments.recordings.replay import make_directory
+from holdfast.experiments.output.output_directory import make_directory
 from holdfast.experiments.study.row_cache import PIECES, SOURCES, piece_content, piece_text
 from holdfast.experiments.sweeps.fingerprint import commit, model_fingerprint
 from holdfast.experiments.sweeps.store import BATCH, stored_lines

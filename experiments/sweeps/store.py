@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.experiments.output.locks import writing
-from holdfast.experiments.recordings.replay import make_directory
+from holdfast.experiments.output.output_directory import make_directory
 from holdfast.experiments.sweeps.grid import RunConfiguration
 from holdfast.experiments.sweeps.simulations import RunOutcome
 from holdfast.workloads.ground.errors import TraceError

@@ -14,7 +14,7 @@ from holdfast.experiments.output.atomic_replace import handover
 from holdfast.experiments.output.directory_checks import check_kind
 from holdfast.experiments.output.locks import writing
 from holdfast.experiments.output.manifest import SWEEP, open_result, seal
-from holdfast.experiments.recordings.replay import make_directory
+from holdfast.experiments.output.output_directory import make_directory
 from holdfast.experiments.sweeps.configuration import Sweep
 from holdfast.experiments.sweeps.execution import Workforce, carry_out
 from holdfast.experiments.sweeps.fingerprint import model_fingerprint

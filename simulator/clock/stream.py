@@ -1,8 +1,9 @@
-"""Stream of jobs for long replays: a job's state exists only from its arrival to its end."""
+"""Stream of rigid jobs: the state of a job exists only from its arrival to its end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,72 +13,94 @@ from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine.streamed_job import StreamedJob
 from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["Stream"]
+__all__ = ["BATCH_SIZE", "Consumer", "Stream", "StreamColumns", "Whole"]
+
+#: Ended jobs in a batch.
+BATCH_SIZE = 1 << 16
 
 #: Jobs converted from columns to states at a time.
 _BLOCK = 4096
 
-Ticks = NDArray[np.int64]
+Whole = NDArray[np.int64]
 Seconds = NDArray[np.float64]
+#: Takes rows, starts and ends of jobs that have ended.
+Consumer = Callable[[Whole, Whole, Whole], None]
+
+
+class StreamColumns(NamedTuple):
+    """Rigid jobs that arrive, in any order.
+
+    Attributes
+    ----------
+    rows, job_id
+        Their rows in the table, and their ids, shape (n,).
+    submit
+        Ticks of the simulated clock, shape (n,).
+    nodes
+        Shape (n,).
+    runtime, walltime
+        Ticks, shape (n,).
+    """
+
+    rows: Whole
+    job_id: Whole
+    submit: Whole
+    nodes: Whole
+    runtime: Whole
+    walltime: Whole
 
 
 class Stream:
-    """Creates job states from a table in columns and collects the outcomes of the jobs.
+    """Creates job states from columns and collects the outcomes of the jobs.
 
     Parameters
     ----------
     table
         The jobs.
-    origin
-        Ticks of the table's clock at which the simulated clock stands at 0.
+    columns
+        Those that arrive.
+    consume
+        Called with rows of the table, and the starts and ends of their jobs [ticks of the simulated clock], in the
+        order of the ends.
     batch_size
         Number of ended jobs per call of ``consume``.
-    consume
-        Called with rows of the table, and the starts and ends of their jobs [ticks of the table's clock], in the order
-        of the ends.
 
     Attributes
     ----------
     known
         States of the jobs that have arrived, or arrive next, and have not ended, by id.
     start, end
-        Start and end of each job, by row [ticks of the table's clock].
+        Start and end of each job, by row of the table [ticks of the simulated clock].
     samples, latencies
         Samples and latencies recorded by :class:`~holdfast.simulator.clock.event_loop.Instants`, in pieces of shapes
         (n, 5) and (n,).
     """
 
-    def __init__(
-        self, table: Jobs, origin: int, batch_size: int, consume: Callable[[Ticks, Ticks, Ticks], None]
-    ) -> None:
-        self._table, self._origin, self._batch_size, self._consume = table, origin, batch_size, consume
+    def __init__(self, table: Jobs, columns: StreamColumns, consume: Consumer, batch_size: int) -> None:
+        self._table, self._columns, self._batch_size, self._consume = table, columns, batch_size, consume
         self.known: dict[int, JobState] = {}
         self.start = np.zeros(len(table), np.int64)
         self.end = np.zeros(len(table), np.int64)
-        self.samples: list[Ticks] = []
+        self.samples: list[Whole] = []
         self.latencies: list[Seconds] = []
         self._ended: list[JobState] = []
         self._lists: tuple[list[Sample], list[float]] = [], []
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._columns.rows)
 
     def arrivals(self) -> Iterator[JobState]:
         """The jobs in the order of submit and id."""
-        table, origin, known = self._table, self._origin, self.known
-        count = len(table)
-        ids, nodes = table.column("job_id"), table.column("nodes")
-        submit, runtime, walltime = map(table.ticks, ("submit", "runtime", "walltime"))
-        rank = np.empty(count, np.int64)
-        rank[np.argsort(ids)] = np.arange(count)
-        order = np.lexsort((rank, submit))
-        for begin in range(0, count, _BLOCK):
-            rows = order[begin : begin + _BLOCK]
-            columns = (
-                rows, rank[rows], ids[rows], submit[rows] - origin, nodes[rows], runtime[rows], walltime[rows],
-            )  # fmt: skip
-            for numbers in zip(*(column.tolist() for column in columns), strict=True):
-                known[numbers[2]] = job = StreamedJob(table, *numbers)
+        table, columns, known = self._table, self._columns, self.known
+        rank = np.empty(len(self), np.int64)
+        rank[np.argsort(columns.job_id)] = np.arange(len(self))
+        order = np.lexsort((rank, columns.submit))
+        for begin in range(0, len(self), _BLOCK):
+            places = order[begin : begin + _BLOCK]
+            block = (rank, *columns)
+            for numbers in zip(*(column[places].tolist() for column in block), strict=True):
+                job = StreamedJob(table, *numbers)
+                known[job.job_id] = job
                 yield job
 
     def add(self, job: JobState) -> None:
@@ -89,11 +112,11 @@ class Stream:
 
     def flush(self) -> None:
         """Hand over the jobs that have ended since the last call."""
-        ended, origin = self._ended, self._origin
+        ended = self._ended
         if ended:
             rows = np.array([job.row for job in ended], np.int64)
-            start = np.array([job.start for job in ended], np.int64) + origin
-            end = np.array([job.end for job in ended], np.int64) + origin
+            start = np.array([job.start for job in ended], np.int64)
+            end = np.array([job.end for job in ended], np.int64)
             ended.clear()
             self.start[rows], self.end[rows] = start, end
             self._consume(rows, start, end)

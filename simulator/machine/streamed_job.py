@@ -1,4 +1,4 @@
-"""States of rigid jobs in a streamed replay, which exist only between submit and end."""
+"""States of the jobs of a stream, which exist only between submit and end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class StreamedJob(JobState):
     ----------
     table
         The table.
-    row, rank
+    rank, row
         As for :class:`~holdfast.simulator.machine.job_state.JobState`.
     job_id, submit, nodes, runtime, walltime
         Values of its row; ticks of the simulated clock.
@@ -27,8 +27,8 @@ class StreamedJob(JobState):
     def __init__(
         self,
         table: Jobs,
-        row: int,
         rank: int,
+        row: int,
         job_id: int,
         submit: int,
         nodes: int,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from holdfast.simulator.machine.event_log import Sample
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.row_views import ColumnRows
-from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.ground.units import SECOND, to_seconds
 from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = [
     "Records",
     "Samples",
     "StochasticRecord",
+    "refuse_late_end",
     "whole_column",
 ]
 
@@ -367,3 +368,18 @@ class Accounting(NamedTuple):
 
 #: States of nodes without outages.
 STATES = Accounting._fields[:-1]
+
+
+def refuse_late_end(now: int, origin: int) -> None:
+    """Refuse a simulation that ends later than tables can hold.
+
+    Raises
+    ------
+    InputError
+        With the end of the simulation.
+    """
+    if now + abs(origin) > LAST_TICK:
+        raise InputError(
+            f"the jobs take until {to_seconds(now + origin):.3g} s, and a simulation must end by "
+            f"{to_seconds(LAST_TICK):,.0f} s"
+        )

@@ -9,8 +9,8 @@ from holdfast.simulator.clock.decision_request import Asking
 from holdfast.simulator.clock.engine import Engine
 from holdfast.simulator.clock.interactive import AskingSubmissions
 from holdfast.simulator.clock.setup import Setup
+from holdfast.simulator.engine_results import make_result
 from holdfast.simulator.results.result import Result
-from holdfast.simulator.simulation import make_result
 from holdfast.workloads.ground.errors import InvariantError
 
 __all__ = ["Stepped"]

@@ -1,9 +1,8 @@
 """All benchmarks, and their figures in one table.
 
 Run ``python -m tests.benchmarks [--large] [--only NAME ...] [--record]``; ``make bench`` is this with ``--record``: the
-figures are added to ``docs/reference/speed.csv``, and the most telling ones are a line of the last table of
-``docs/reference/speed.md``. It takes about a quarter of an hour on two cores; ``--large`` adds the sizes that take
-minutes each.
+figures are added to ``docs/reference/speed.csv``. It takes about a quarter of an hour on two cores; ``--large`` adds
+the sizes that take minutes each.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import argparse
 import csv
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +22,7 @@ from holdfast.workloads.ground.files import atomic_open
 from tests.benchmarks.figures import Figure
 from tests.places import ROOT
 
-_PAGE, _HISTORY = ROOT / "docs" / "reference" / "speed.md", ROOT / "docs" / "reference" / "speed.csv"
+_HISTORY = ROOT / "docs" / "reference" / "speed.csv"
 
 
 class Benchmark(NamedTuple):
@@ -48,21 +47,6 @@ BENCHMARKS = (
     Benchmark("planner", ("--quick",)),
     Benchmark("forecast"),
 )
-
-#: Columns of the page: heading, name of the figure, format.
-_COLUMNS = (
-    ("engine [s]", "engine of a generated year", ".2f"),
-    ("to the reference", "engine over the plain loop, a generated year", ".2f"),
-    ("slowest mechanism", "", ".2f"),
-    ("wfp3 / fcfs", "20,000 jobs at load 1.3, wfp3/easy over fcfs/easy", ".1f"),
-    ("conservative / easy", "20,000 jobs at load 1.3, fcfs/conservative over fcfs/easy", ".1f"),
-    ("10,000 waiting / 1,000", "a job of 10,000 that wait over one of 1,000, fcfs/easy", ".1f"),
-    ("1,000,000 jobs [s]", "1,000,000 jobs streamed, the whole process", ".0f"),
-    ("[MiB]", "1,000,000 jobs streamed, peak memory", ",.0f"),
-    ("step / simulated job", "choosing the next of 128 jobs, a step over a simulated job", ".1f"),
-    ("steps a second", "choosing the next of 128 jobs", ",.0f"),
-)
-_AGAINST_BASELINE = " over the baseline, a generated year"
 
 
 def run(benchmark: Benchmark, *, large: bool) -> list[Figure]:
@@ -94,28 +78,9 @@ def show(figures: Sequence[Figure]) -> None:
         print(f"{figure.name:<{width}}  {value:>10}  {figure.unit:<8}  {told}".rstrip())
 
 
-def cells(figures: Sequence[Figure]) -> list[str]:
-    """The cells of a line of the page; ``-`` where a figure was not measured."""
-    by_name: Mapping[str, float] = {figure.name: figure.value for figure in figures}
-    mechanisms = {
-        name.removesuffix(_AGAINST_BASELINE): value for name, value in by_name.items() if _AGAINST_BASELINE in name
-    }
-    found = []
-    for _, name, form in _COLUMNS:
-        if not name:
-            slowest = max(mechanisms, key=lambda item: mechanisms[item], default="")
-            found.append(f"{mechanisms[slowest]:{form}} ({slowest})" if slowest else "-")
-        else:
-            found.append(f"{by_name[name]:{form}}" if name in by_name else "-")
-    return found
-
-
-def record(figures: Sequence[Figure], page: Path, history: Path) -> None:
-    """Add the figures to the table at the end of a page, and each of them to a CSV file."""
+def record(figures: Sequence[Figure], history: Path) -> None:
+    """Add the figures to a CSV file."""
     date, of = datetime.now(UTC).date().isoformat(), version("holdfast")
-    text = page.read_text(encoding="utf-8").rstrip("\n")
-    with atomic_open(page) as file:
-        file.write(f"{text}\n| {' | '.join((date, of, *cells(figures)))} |\n")
     before = history.read_text(encoding="utf-8") if history.exists() else "date,version,figure,value,unit\n"
     with atomic_open(history) as file:
         file.write(before)
@@ -129,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = list(dict.fromkeys(benchmark.name for benchmark in BENCHMARKS))
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--large", action="store_true", help="the largest sizes, too")
-    parser.add_argument("--record", action="store_true", help="add the figures to the pages of former runs")
+    parser.add_argument("--record", action="store_true", help="add the figures to those of former runs")
     options = parser.parse_args(arguments)
     figures = [
         figure
@@ -140,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if figures:
         show(figures)
         if options.record:
-            record(figures, _PAGE, _HISTORY)
+            record(figures, _HISTORY)
 
 
 if __name__ == "__main__":

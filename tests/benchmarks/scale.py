@@ -21,7 +21,7 @@ from time import process_time
 from typing import Any
 
 from holdfast.experiments.recordings.streamed_replay import stream_log
-from holdfast.simulator.streaming import stream
+from holdfast.simulator.simulation import simulate_table
 from holdfast.workloads.ground.files import atomic_open
 from holdfast.workloads.hybrid.assignment import as_rigid
 from holdfast.workloads.theta.generator import generate
@@ -60,7 +60,7 @@ def measured(jobs: int, plain: int, engine: str) -> dict[str, Any]:
             )
         ]
         began = process_time()
-        stream(table, trace.nodes or 0, engine=engine)
+        simulate_table(table, trace.nodes or 0, events=False, engine=engine)
         told["engine"] = process_time() - began
         began = process_time()
         replay_easy(columns[0], columns[1], columns[2], columns[3], trace.nodes or 0)

@@ -28,6 +28,7 @@ from tests.reference.easy import load_swf, replay_easy, replay_easy_naive
 from tests.shared_data import trace_file
 from tests.strategies.tables import random_job_table
 from tests.support.jobs import rigid, waiting_state
+from tests.support.seeds import in_parts
 
 HOUR = 3600.0
 WEEK = 7 * 24 * HOUR
@@ -310,10 +311,11 @@ def test_every_built_in_order_is_in_the_plain_reference() -> None:
     assert {*PLAIN, "fairshare"} == {item.name for item in ORDERS.entries() if item.origin == "built in"}
 
 
+@pytest.mark.parametrize("seeds", in_parts(range(25), 10))
 @pytest.mark.parametrize("name", [*PLAIN, "fairshare"])
-def test_easy_with_every_order_is_the_plain_reference(name: str) -> None:
+def test_easy_with_every_order_is_the_plain_reference(name: str, seeds: range) -> None:
     moved = 0
-    for seed in range(25):
+    for seed in seeds:
         t = _table(seed)
         first = t["submit"][0]
         t["submit"] = [submit - first for submit in t["submit"]]
@@ -325,7 +327,7 @@ def test_easy_with_every_order_is_the_plain_reference(name: str) -> None:
         expected = replay_easy_naive(*columns, priority=priority)
         assert _starts(t, name) == expected, seed
         moved += expected != replay_easy_naive(*columns)
-    assert name == "fcfs" or moved > 8
+    assert name == "fcfs" or moved > 3
 
 
 @pytest.mark.system

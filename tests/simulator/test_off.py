@@ -21,8 +21,9 @@ from tests.places import GOLDEN
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.mixes import Mix, random_mix
 from tests.support.jobs import rigid
+from tests.support.seeds import in_parts
 
-TABLES = 16
+TABLES = in_parts(range(16), 5)
 #: A job that has ended long before the others come, and those that come at this time at the earliest [s].
 EARLY = rigid(1000, 0, 1, 10)
 LATER = 1e6
@@ -87,9 +88,10 @@ def shown(result: Result) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.parametrize("seeds", TABLES)
 @pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
-def test_what_never_comes_into_play_changes_nothing(mechanism: str) -> None:
-    for seed in range(TABLES):
+def test_what_never_comes_into_play_changes_nothing(mechanism: str, seeds: range) -> None:
+    for seed in seeds:
         mix = table_of(seed)
         given: dict[str, Any] = {"jobs": mix.jobs, "nodes": mix.nodes, "mechanism": mechanism, "plans": mix.plans}
         given |= _CHOICES[seed % 3]
@@ -98,11 +100,12 @@ def test_what_never_comes_into_play_changes_nothing(mechanism: str) -> None:
             assert shown(simulate(**{**given, **change(mix)})) == plain, (name, seed)
 
 
+@pytest.mark.parametrize("seeds", TABLES)
 @pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
-def test_a_job_that_runs_already_when_it_would_start(mechanism: str) -> None:
+def test_a_job_that_runs_already_when_it_would_start(mechanism: str, seeds: range) -> None:
     # The early job is the first event and starts at once: to run since then says the same.
     running = replace(EARLY, running_since=EARLY.submit)
-    for seed in range(TABLES):
+    for seed in seeds:
         mix = table_of(seed)
         options: dict[str, Any] = {"mechanism": mechanism, "plans": mix.plans, **_CHOICES[seed % 3]}
         plain = simulate(mix.jobs, mix.nodes, **options)

@@ -21,7 +21,7 @@ from holdfast.policies.port import WaitingJob
 from holdfast.simulator import Result, simulate
 from holdfast.simulator.results.measured_simulation import MeasuredWindow
 from holdfast.simulator.results.metrics import summarize, summarize_types
-from holdfast.simulator.streaming import stream
+from holdfast.simulator.simulation import simulate_table
 from holdfast.workloads.ground import object_code
 from holdfast.workloads.ground.errors import InputError, MachineCodeWarning
 from holdfast.workloads.hybrid.assignment import as_rigid
@@ -97,7 +97,28 @@ def comes(table: Table) -> bool:
 def test_a_plain_replay_is_the_models(table: Table, order: str, backfilling: str, held: int) -> None:
     # Some ran into their walltimes, of which those whose trace says otherwise only appear to.
     jobs = [replace(job, killed=job.job_id % 3 == 0) for job in table.jobs]
-    assert_same(hold(jobs, held), table.nodes, order, backfilling)
+    jobs = hold(jobs, held)
+    assert_same(jobs, table.nodes, order, backfilling)
+    # The states of these jobs come from a stream; those of a simulation with an event log are all made before it.
+    logged = simulate(jobs, table.nodes, engine="simpy", order=order, backfilling=backfilling)
+    streamed = simulate(jobs, table.nodes, engine="simpy", order=order, backfilling=backfilling, events=False)
+    assert told(replace(logged, entries=())) == told(streamed)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"mechanism": "N-PAA"}, "the mechanism must be baseline, not N-PAA"),
+        ({"events": True}, r"no event log must be kept \(events=False\)"),
+        ({"outages": [Outage(OutageKind.MAINTENANCE, 5.0, 10.0, 1)]}, "there must be no stochastic jobs, outages"),
+    ],
+)
+def test_only_plain_replays_hand_over_ended_jobs(change: dict[str, Any], reason: str) -> None:
+    jobs = [Job(1, JobType.RIGID, submit=0, nodes=1, runtime=60, walltime=60)]
+    with pytest.raises(InputError, match=f"^only a plain replay hands over jobs as they end: {reason}"):
+        simulate_table(jobs, 2, consume=lambda *columns: None, **{"events": False, **change})
+    with pytest.raises(InputError, match="each job must be eligible at its submit"):
+        simulate_table([replace(jobs[0], eligible=9)], 2, consume=lambda *columns: None, events=False, engine="simpy")
 
 
 def hold(jobs: list[Job], longest: int) -> list[Job]:
@@ -132,7 +153,7 @@ def test_machine_code_replays_as_the_model_does() -> None:
 
 @pytest.mark.parametrize("backfilling", RULES)
 def test_a_generated_table_with_a_long_queue(backfilling: str) -> None:
-    trace = generate(ThetaYear(jobs=200), seed=1)
+    trace = generate(ThetaYear(jobs=90), seed=1)
     jobs = [replace(job, submit=(job.submit or 0.0) / 200) for job in as_rigid(trace)]
     for order in ("fcfs", "sjf", *CHANGING):
         assert_same(jobs, trace.nodes or 0, order, backfilling)
@@ -150,9 +171,8 @@ def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(told_at_a_time:
     )
     pieces: list[tuple[Any, ...]] = []
     size = trace.nodes or 0
-    model = stream(
-        table, size, lambda *columns: pieces.append(columns), batch_size=told_at_a_time, engine="simpy"
-    )  # fmt: skip
+    how: dict[str, Any] = {"events": False, "batch_size": told_at_a_time}
+    model = simulate_table(table, size, consume=lambda *columns: pieces.append(columns), engine="simpy", **how)
     rows, starts, ends = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
     assert {len(piece[0]) for piece in pieces[:-1]} <= {told_at_a_time}
     records = model.records.columns
@@ -160,7 +180,7 @@ def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(told_at_a_time:
     assert rows.tolist() == np.lexsort((records["job_id"], records["end"])).tolist()
     assert (starts.tolist(), ends.tolist()) == (records["start"][rows].tolist(), records["end"][rows].tolist())
     # A compiled replay is over before there is anything to tell.
-    compiled = stream(table, size, lambda *columns: pytest.fail("told"), batch_size=told_at_a_time, engine="compiled")
+    compiled = simulate_table(table, size, consume=lambda *columns: pytest.fail("told"), engine="compiled", **how)
     assert (model.engine, compiled.engine) == ("simpy", "compiled")
     assert told(compiled) == told(model)
 

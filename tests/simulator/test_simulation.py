@@ -217,7 +217,7 @@ def test_a_simulation_leaves_nothing_to_the_collector(mechanism: str) -> None:
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
-        for seed in range(5):
+        for seed in range(2):
             table = crowded_job_table(seed)
             simulate(table.jobs, table.nodes, mechanism)
         gc.collect()

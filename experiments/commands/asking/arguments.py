@@ -211,8 +211,8 @@ class PaperReading:
     reading: Annotated[
         str | None,
         Parameter(
-            "reading of the hybrid paper, which sets the defaults of other options: default, or paper, "
-            "which reproduces most of its results, see docs/model.md",
+            "reading of the hybrid paper, which sets the defaults of other options: default, paper (nearest levels) "
+            "or claims (most of its claims), see docs/model.md",
             default="=default",
         ),
     ] = None

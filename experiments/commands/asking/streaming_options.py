@@ -132,7 +132,7 @@ def run_stream(arguments: RunOptions, planned: PlannedRun, directory: Path) -> t
     from holdfast.experiments.recordings.streamed_jobs import EndedJobs
     from holdfast.experiments.recordings.streamed_replay import stream_identity, streamed_replay
     from holdfast.experiments.sweeps.progress import Bar
-    from holdfast.simulator.streaming import BATCH_SIZE
+    from holdfast.simulator.clock.stream import BATCH_SIZE
 
     simulation = planned.simulation
     jobs: Jobs = simulation.jobs  # type: ignore[assignment]  # long_run has put them there

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ from holdfast.experiments.papers.hybrid.fidelity import Score, checkpoint_stage,
 from holdfast.experiments.papers.hybrid.published_levels import LEVELS, Level
 from holdfast.experiments.papers.hybrid.search import (
     Responses,
+    claims_held,
+    measured_means,
     measured_outlook,
     promising_readings,
     rank_readings,
@@ -57,6 +60,8 @@ _START, _SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION = "", "screening", "n
 STAGES = ("start", _SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION)
 #: Number of flips of the preset in a figure.
 _COLUMNS = 8
+#: Claims decided as printed that the search aims at.
+_AIM = 27
 #: Multiples of Daly's interval compared in observation 13.
 FACTORS_13 = (0.5, 1.0)
 #: Offset of the confirmation's seeds from those of the search.
@@ -313,6 +318,7 @@ def _judge(tables: Tables) -> list[Verdict]:
     return [
         _stages(tables, screened),
         _all_claims(seen),
+        *_reach(tables, screened),
         *(_level(own, seen) for own in LEVELS),
         *(_observation(claim, seen) for claim, _ in seen.best.found.values()),
         *_flips(score_readings(tables, _START)),
@@ -355,6 +361,36 @@ def _all_claims(seen: _SearchProgress) -> Verdict:
         f"{counts} under {best.choice.name}",
         f"on {seen.years}; {best.levels_met} of {len(LEVELS)} printed levels are met; claims that hold: {others}",
     )
+
+
+def _reach(tables: Tables, screened: bool) -> list[Verdict]:
+    """Judge whether any reading of the neighbours' stage comes near the number of claims that the search aims at."""
+    near, last = score_readings(tables, _NEIGHBOURS), score_readings(tables, _FINALISTS)
+    if not (screened and near and last):
+        return []
+    responses, years = _screening_model(tables), len({row["trace"] for row in tables[_FINALISTS]})
+    held = claims_held(measured_means(near, responses), responses, years)
+    levels = np.array([[label in score.choice.name.split() for label in responses.labels] for score in near])
+    promised = claims_held(responses.model.predict(levels), responses, years)
+    # Claims that hold under a finalist are within reach, whatever a few years promise.
+    finalists = {name for score in last for name, (_, found) in score.found.items() if found.outcome is Outcome.HOLDS}
+    promised_some = {name for place, name in enumerate(responses.claims) if held[:, place].any()}
+    never = [name for name in responses.claims if name not in promised_some | finalists]
+    apart = [
+        f"{one} and {other}"
+        for (place, one), (later, other) in combinations(enumerate(responses.claims), 2)
+        if held[:, place].any() and held[:, later].any() and not (held[:, place] & held[:, later]).any()
+    ]
+    most, best = int(held.sum(axis=1).max()), max(score.held for score in last)
+    return [
+        Statement(f"One reading has {_AIM} of the claims decided as printed", "", HYPOTHESIS).exact_verdict(
+            max(most, best) >= _AIM,
+            f"holds if the means of a measured reading promise {_AIM} claims in {years} years, or a finalist has them",
+            f"at most {best} of {len(responses.claims)} under {len(last)} finalists, {most} under {len(near)} readings "
+            f"measured for less long, of which the screening promised up to {int(promised.sum(axis=1).max())}",
+            f"under none of them: {', '.join(never)}; each under some, never together: {', '.join(apart)}",
+        )
+    ]
 
 
 #: Words for counts of outcomes.

@@ -21,7 +21,17 @@ from holdfast.experiments.papers.hybrid.published_levels import LEVELS
 from holdfast.experiments.study.evidence import finite_mean
 from holdfast.experiments.study.rules import Rule
 
-__all__ = ["Outlook", "Responses", "outlook", "promising_readings", "screening_responses"]
+__all__ = [
+    "Outlook",
+    "Responses",
+    "claims_held",
+    "measured_means",
+    "measured_outlook",
+    "outlook",
+    "promising_readings",
+    "rank_readings",
+    "screening_responses",
+]
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +52,11 @@ class Responses(NamedTuple):
     tests: Sequence[tuple[str, int, Rule]]
     model: ResponseModel
     labels: Sequence[str]
+
+    @property
+    def claims(self) -> list[str]:
+        """Names of the claims."""
+        return list(dict.fromkeys(name for name, _, _ in self.tests))
 
 
 class Outlook(NamedTuple):
@@ -110,24 +125,34 @@ def outlook(means: Floats, responses: Responses, years: int) -> list[Outlook]:
     years
         Number of paired years.
     """
+    held = claims_held(means, responses, years).sum(axis=1)
+    distance = level_distance(means[:, len(responses.tests) :])
+    return [Outlook(float(own), float(far)) for own, far in zip(held, distance, strict=True)]
+
+
+def claims_held(means: Floats, responses: Responses, years: int) -> NDArray[np.bool_]:
+    """The claims that so many years would decide as printed, by reading; parameters as for :func:`outlook`.
+
+    Shape (readings, claims), in the order of :attr:`Responses.claims`.
+    """
     from scipy.special import stdtrit
 
     count = len(responses.tests)
     margin = float(stdtrit(years - 1, 0.975)) * responses.model.spread[:count] / np.sqrt(years)
     slack = np.column_stack([rule.slack(means[:, at]) for at, (_, _, rule) in enumerate(responses.tests)])
     holds = slack > margin
-    claims: dict[str, list[int]] = {}
-    for at, (name, _, _) in enumerate(responses.tests):
-        claims.setdefault(name, []).append(at)
-    held = np.sum([holds[:, places].all(axis=1) for places in claims.values()], axis=0)
-    distance = level_distance(means[:, count:])
-    return [Outlook(float(own), float(far)) for own, far in zip(held, distance, strict=True)]
+    names = np.array([name for name, _, _ in responses.tests])
+    return np.column_stack([holds[:, names == claim].all(axis=1) for claim in responses.claims])
+
+
+def measured_means(scores: Sequence[Score], responses: Responses) -> Floats:
+    """Mean responses of measured readings, shape (readings, responses)."""
+    return np.array([[*_test_means(score, responses.tests), *_levels(score)] for score in scores])
 
 
 def measured_outlook(scores: Sequence[Score], responses: Responses, years: int) -> list[Outlook]:
     """Outlook of measured readings, from their means over a few years."""
-    means = np.array([[*_test_means(score, responses.tests), *_levels(score)] for score in scores])
-    return outlook(means, responses, years)
+    return outlook(measured_means(scores, responses), responses, years)
 
 
 def promising_readings(responses: Responses, count: int, years: int) -> list[tuple[Reading, Outlook]]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 
 from holdfast.experiments.study.experiment import Experiment, all_experiments, read_tables
@@ -41,6 +42,10 @@ _MOST = 6
 _SHARED = 3
 #: Fewest last words that are left out by themselves.
 _SHARED_END = 5
+#: Most claims alike that stand in lines of their own.
+_FEW = 3
+#: Most words in which claims differ that share a line.
+_DIFFERENT = 2
 
 
 def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping[str, Answer]) -> str:
@@ -55,10 +60,13 @@ def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping
         how += " `--set NAME=FILE` takes [measured data](../chains.md#files); generated data stand in for absent ones."
     parts = [f"# {paper.title}", f"{paper.source[0].upper()}{paper.source[1:]}. {paper.about}", how]
     above: dict[tuple[str, str], str] = {}
+    told: set[str] = set()
     for item in experiments:
         answer = answers.get(item.id)
-        parts += _section(item, answer, above)
-        above = {_same(verdict): item.id for verdict in (answer.verdicts if answer else ())} | above
+        parts += _section(item, answer, above, told)
+        verdicts = answer.verdicts if answer else ()
+        above = {_same(verdict): item.id for verdict in verdicts} | above
+        told |= {verdict.claim for verdict in verdicts}
     return "\n\n".join(parts) + "\n"
 
 
@@ -67,8 +75,13 @@ def _values(answers: Mapping[str, Answer]) -> str:
     return "Brackets are 95 % intervals. " if bracket else ""
 
 
-def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, str], str]) -> Iterator[str]:
-    """The section of an experiment; ``above`` has the experiments with the same statements, by claim and value."""
+def _section(
+    item: Experiment, answer: Answer | None, above: Mapping[tuple[str, str], str], told: Set[str]
+) -> Iterator[str]:
+    """The section of an experiment.
+
+    ``above`` has the experiments with the same statements, by claim and value, ``told`` their claims.
+    """
     paper = PUBLICATIONS[paper_key(item.id)]
     yield f"## {item.id}"
     yield f"*{escape_markdown(item.question)}*"
@@ -85,7 +98,8 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
     if shown:
         columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
         rows = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-        claims = _shorten_claims([verdict.claim for verdict in shown])
+        shown = list(_merge_alike(shown))
+        claims = _shorten_claims([_without_text(verdict.claim, told) for verdict in shown])
         yield "\n".join([*rows, *(_row(*pair, paper.printed) for pair in zip(claims, shown, strict=True))])
     repeated = Counter(above[_same(verdict)] for verdict in judged if _same(verdict) in above)
     notes = [f"As in [{name}](#{name}): {count}." for name, count in repeated.items()]
@@ -99,6 +113,12 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
 def _same(verdict: Judgement) -> tuple[str, str]:
     """What two experiments have in common that judge one statement by the same measurement."""
     return verdict.claim, verdict.measured
+
+
+def _without_text(claim: str, told: Set[str]) -> str:
+    """The name of a claim whose text has been told under the same name, without what is added to it; else the claim."""
+    name, _, text = claim.partition(": ")
+    return name if text and f"{name.partition(', ')[0]}: {text}" in told - {claim} else claim
 
 
 def _notes(answer: Answer) -> Iterator[str]:
@@ -119,14 +139,52 @@ def _notes(answer: Answer) -> Iterator[str]:
 
 def _row(claim: str, verdict: Judgement, with_printed: bool) -> str:
     """A verdict as a line of a table."""
-    outcome = f"**{verdict.outcome}**"
-    if verdict.p and verdict.outcome != "undecided" and not verdict.survives:
-        outcome += "†"
-    if verdict.p and "[" not in verdict.measured:
+    outcome = _outcome(verdict)
+    if verdict.p and not {"[", "…"} & set(verdict.measured):
         outcome += f", {verdict.p.partition(', ')[0]}"
     measured = _shorten_list(verdict.measured)
     printed = [escape_markdown(verdict.printed)] if with_printed else []
     return f"| {' | '.join([escape_markdown(claim), *printed, escape_markdown(measured), outcome])} |"
+
+
+def _outcome(verdict: Judgement) -> str:
+    """The outcome, with a mark where it does not remain after Holm's correction."""
+    mark = "†" if verdict.p and verdict.outcome != "undecided" and not verdict.survives else ""
+    return f"**{verdict.outcome}**{mark}"
+
+
+def _merge_alike(verdicts: Sequence[Judgement]) -> Iterator[Judgement]:
+    """Verdicts, where one by outcome replaces many claims that differ by a few words, and whose values are too long."""
+    families: list[list[Judgement]] = []
+    for verdict in verdicts:
+        if families and _are_alike(families[-1][0], verdict):
+            families[-1].append(verdict)
+        else:
+            families.append([verdict])
+    for family in families:
+        if len(family) <= _FEW:
+            yield from family
+            continue
+        words = [verdict.claim.split() for verdict in family]
+        begin = min(_count_equal(words[0], own, len(own)) for own in words[1:])
+        end = min(_count_equal(words[0][::-1], own[::-1], len(own) - begin) for own in words[1:])
+        groups: dict[str, list[int]] = {}
+        for place, verdict in enumerate(family):
+            groups.setdefault(_outcome(verdict), []).append(place)
+        for places in groups.values():
+            names = ", ".join(" ".join(words[place][begin : len(words[place]) - end]) for place in places)
+            claim = " ".join([*words[0][:begin], names, *words[0][len(words[0]) - end :]])
+            yield replace(family[places[0]], claim=claim, measured="…")
+
+
+def _are_alike(one: Judgement, other: Judgement) -> bool:
+    """Whether two claims have the same words but for two or less, and values that a table cuts."""
+    words, others = one.claim.split(), other.claim.split()
+    most = min(len(words), len(others))
+    begin = _count_equal(words, others, most)
+    end = _count_equal(words[::-1], others[::-1], most - begin)
+    cut = all(_shorten_list(verdict.measured).endswith("; …") for verdict in (one, other))
+    return cut and one.printed == other.printed and max(len(words), len(others)) - begin - end <= _DIFFERENT
 
 
 def _shorten_claims(claims: Sequence[str]) -> list[str]:

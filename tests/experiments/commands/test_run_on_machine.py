@@ -211,6 +211,10 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
         (["--events"], "--events must be left out with --machine: its replay keeps no event log"),
         (["--until", "0"], "--until must be later than the start of the replay at 0 s, not 0 s"),
         (["--backfilling", "slurm"], "placement must be slurm with --backfilling slurm"),
+        (
+            ["--backfilling", "slurm", "--placement", "slurm", "--failure-mtbf", "1y"],
+            "failures must be left out with --backfilling slurm",
+        ),
         (["--stream"], "--machine must be left out with --stream"),
     ],
 )
@@ -222,6 +226,7 @@ def test_what_a_machine_does_not_have_is_refused(
     printed = capsys.readouterr().err
     assert said in printed
     assert len(printed.splitlines()) == 1
+    assert not Path("out").exists()
 
 
 def test_limits_that_no_job_can_reach_are_warned_of(

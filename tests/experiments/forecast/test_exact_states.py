@@ -190,12 +190,12 @@ def test_usage_is_what_a_ledger_of_node_seconds_says() -> None:
 def test_a_forecast_with_known_runtimes_is_the_rest_of_the_simulation(order: str) -> None:
     """Through the interface, where jobs run for their walltimes and no job comes."""
     for backfilling in BACKFILLING:
-        jobs = [replace(job, runtime=job.walltime) for job in jobs_of(5)]
+        jobs = [replace(job, runtime=job.walltime) for job in jobs_of(5, 45)]
         trace = result_trace(run(jobs, order=order, backfilling=backfilling))
         state = state_at(trace, trace.jobs[-1].submit, NODES)
         found = forecast(state, None, draws=1, order=order, backfilling=backfilling)
         true = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
-        assert len(found.ids) > 10
+        assert len(found.ids) > 8
         assert found.starts[0].tolist() == pytest.approx([true[job_id] for job_id in found.ids], abs=1e-5)
 
 
@@ -278,14 +278,14 @@ def test_a_replay_from_a_starting_state_is_the_rest_of_the_whole_one(
 @pytest.mark.parametrize("order", CASES)
 def test_a_log_that_is_cut_at_a_starting_state_goes_on(order: str) -> None:
     options = {"order": order, "backfilling": "slurm"}
-    jobs = jobs_of(10)
+    jobs = jobs_of(10, 50)
     trace = result_trace(run(jobs, **options))
     cut = starting_state(replace(trace, nodes=NODES), 12_000)
     true = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
     result = simulate(as_rigid(cut), NODES, prior=prior_state(cut), events=False, **options)
     starts = {record.job_id: to_seconds(record.start or 0) for record in result.records}
     assert starts == {job_id: pytest.approx(true[job_id], abs=1e-5) for job_id in starts}
-    assert len(starts) > 30
+    assert len(starts) > 15
 
 
 def test_the_queue_is_explained_with_the_usage_of_the_time_before(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from holdfast.experiments import cli
@@ -24,9 +25,9 @@ FULL = [PastRun(1, 3600.0, 1.0)] * 20
 HOUR = 3600.0
 
 
-def assert_plain_starts(seed: int, request: ResourceRequest, **asked: object) -> int:
-    """Compare all requests of an advice with plain replays; the number of requests that were backfilled."""
-    trace, workload = on_machine(WHOLE, random_jobs(seed, 60))
+def assert_plain_starts(seed: int, request: ResourceRequest, **asked: object) -> tuple[int, int]:
+    """Compare all requests of an advice with plain replays: how many were backfilled, and how many there are."""
+    trace, workload = on_machine(WHOLE, random_jobs(seed, 40))
     at = trace.jobs[-1].submit
     state, requests = state_at(trace, at, 9), MachineRequests.known_at(trace, workload, at)
     found = advise(
@@ -37,7 +38,7 @@ def assert_plain_starts(seed: int, request: ResourceRequest, **asked: object) ->
         arrivals="none",
         machine=requests,
         **asked,
-        requests={size: request._replace(nodes=size) for size in (1, 2, 3)},
+        requests={size: request._replace(nodes=size) for size in (1, 3)},
     )
     rows = [
         (job.job_id, job.submit, job.walltime, job.walltime, requests.present[job.job_id], job.start)
@@ -56,28 +57,29 @@ def assert_plain_starts(seed: int, request: ResourceRequest, **asked: object) ->
             for job in state.waiting
         )
         assert found.backfilled[:, place].tolist() == [waits] * 2
-    return int(found.backfilled[0].sum())
+    return int(found.backfilled[0].sum()), len(found.requests)
 
 
 @pytest.mark.parametrize("partition", ["cpu", "gpu"])
 def test_each_request_starts_as_in_a_plain_replay(partition: str) -> None:
     request = ResourceRequest(nodes=1, gpus={"gpu": 1} if partition == "gpu" else {}, partitions=(partition,))
     counts = [
-        assert_plain_starts(seed, request, walltime=2 * HOUR, walltimes=[300.0, HOUR, 9 * HOUR], sizes={2: 0.6, 3: 0.4})
-        for seed in range(3)
+        assert_plain_starts(seed, request, walltime=2 * HOUR, walltimes=[300.0, 9 * HOUR], sizes={3: 0.4})
+        for seed in range(2)
     ]
     # Some requests are backfilled, and others are not.
-    assert 0 < sum(counts) < 12 * len(counts)
+    backfilled, every = np.sum(counts, axis=0)
+    assert 0 < backfilled < every
 
 
 @pytest.mark.parametrize("order", ["fcfs", "sjf"])
 def test_a_request_starts_when_a_forecast_says_so(order: str) -> None:
-    trace, workload = on_machine(WHOLE, random_jobs(8, 80))
+    trace, workload = on_machine(WHOLE, random_jobs(8, 60))
     at = trace.jobs[-1].submit
     state, machine = state_at(trace, at, 9), MachineRequests.known_at(trace, workload, at)
     history = read_history(trace, at, least=1)
     asked = {size: ResourceRequest(nodes=size, gpus={"gpu": 2}, partitions=("gpu",)) for size in (1, 2)}
-    how = {"draws": 4, "seed": 5, "order": order}
+    how = {"draws": 2, "seed": 5, "order": order}
     found = advise(
         state, history, nodes=1, walltime=4000.0, walltimes=[20.0, 2000.0], sizes={2: 0.5}, machine=machine,
         requests=asked, runtimes=[20.0, 900.0, 3000.0], **how,

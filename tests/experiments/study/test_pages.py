@@ -147,6 +147,39 @@ def test_a_claim_is_shortened_by_what_the_one_above_says(former: str, claim: str
     assert pages._shorten_claims([former, claim]) == [former, short or claim]
 
 
+def test_a_text_that_an_experiment_above_has_told_is_left_out() -> None:
+    told = (judgement("Claim 1a: it falls", "-1 h"), judgement("Claim 1b: it rises", "1 h"))
+    again = (judgement("Claim 1a, on W5: it falls", "-2 h"), judgement("Claim 2, on W5: it rises", "2 h"))
+    answers = {
+        name: replace(read_answers(DOCS / "beyond.json")["beyond-front"], verdicts=verdicts)
+        for name, verdicts in (("beyond-front", told), ("beyond-honesty", again))
+    }
+    text = pages.page(PUBLICATIONS["beyond"], [find_experiment(name) for name in answers], answers)
+    assert [line.split(" | ")[0] for line in text.splitlines() if line.endswith("**holds** |")] == [
+        "| Claim 1a: it falls",
+        "| Claim 1b: it rises",
+        "| Claim 1a, on W5",
+        "| Claim 2, on W5: it rises",
+    ]
+
+
+def test_many_claims_alike_whose_values_are_cut_share_a_line_by_outcome() -> None:
+    values = "; ".join(f"measure {number} is +0.1 [+0.0, +0.2] h" for number in range(4))
+    alike = [
+        judgement(f"{name} changes no level", values, "does not hold" if name in "ce" else "holds")
+        for name in "abcdefg"
+    ]
+    assert shown_rows(judgement("It falls", "-1 h"), *alike, judgement("It rises", values)) == [
+        "| It falls | -1 h | **holds** |",
+        "| a, b, d, f, g changes no level | … | **holds** |",
+        "| c, e changes no level | … | **does not hold** |",
+        "| It rises | measure 0 is +0.1 \\[+0.0, +0.2\\] h; … | **holds** |",
+    ]
+    # A few are shown one by one, and so are values that are short.
+    assert len(shown_rows(*alike[:3])) == 3
+    assert len(shown_rows(*(replace(verdict, measured="+0.1 h") for verdict in alike))) == 7
+
+
 def test_a_statement_of_an_experiment_above_is_shown_once() -> None:
     found = replace(read_answers(DOCS / "beyond.json")["beyond-front"], verdicts=(judgement("It falls", "-1 h"),))
     names = ("beyond-front", "beyond-honesty")

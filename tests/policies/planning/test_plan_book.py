@@ -153,7 +153,7 @@ def test_a_long_history_is_refitted_now_and_then() -> None:
 
 def test_two_applications_never_mix() -> None:
     """On a machine where nobody waits one application's plans do not depend on the other's runtimes."""
-    jobs = many_runs(120)
+    jobs = many_runs(60)
     others = [
         replace(job, true_runtime=7.0 * (job.true_runtime or 0), runtime=1.0) if job.application == "qball" else job
         for job in jobs
@@ -182,7 +182,7 @@ def test_given_plans_are_taken_as_they_are_and_their_runs_are_known() -> None:
 
 @pytest.mark.parametrize("fit", ["kernel", "interpolated", "polynomial"])
 def test_the_same_table_gives_the_same_plans(fit: str) -> None:
-    jobs = many_runs(80, seed=3)
+    jobs = many_runs(40, seed=3)
     one, other = (simulate(jobs, 9, "CUA-SPAA", planner=Planner(fit=fit)) for _ in range(2))
     assert [course.reservations for course in one.stochastic] == [course.reservations for course in other.stochastic]
     assert [course.planned.plan for course in one.stochastic] == [course.planned.plan for course in other.stochastic]

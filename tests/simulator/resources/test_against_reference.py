@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.policies.kernels import compiled_or_plain
 from holdfast.policies.port import TOLERANCE
 from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources import resource_loop
 from holdfast.simulator.resources.machine_jobs import MachineJob
 from holdfast.simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from holdfast.workloads.ground.errors import InputError
@@ -240,6 +242,18 @@ def test_random_machines(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(300, 304))
 def test_random_machines_in_every_order(seed: int, order: str) -> None:
     _agree_at(seed, order)
+
+
+@pytest.mark.system
+def test_machine_code_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling the loop takes half a minute: the other tests run it in Python, or as it was compiled before."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 0)
+    monkeypatch.setattr(compiled_or_plain, "COMPILE_FROM", 0)
+    assert compiled_or_plain.compiled_loop(resource_loop.replay_resources, 0) is not None
+    for seed in range(30):
+        _agree_at(seed, ORDERS[seed % len(ORDERS)])
+        _agree_with_outages(4000 + seed, ("fcfs", "wfp3")[seed % 2])
 
 
 def _agree_with_lives(seed: int, order: str) -> None:

@@ -16,6 +16,7 @@ from holdfast.simulator.resources.replay_columns import ReplayColumns
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.request import ResourceRequest
+from tests.support.seeds import in_parts
 
 SHARED = {"name": "shared", "nodes": "s[1-2]"}
 
@@ -69,10 +70,11 @@ def node_by_node(machine: Machine, jobs: list[MachineJob], **rules: str) -> Mach
         return replay_on_machine(machine, jobs, **rules)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("seeds", in_parts(range(20), 7))
 @pytest.mark.parametrize("order", ["fcfs", "sjf", "wfp3"])
 @pytest.mark.parametrize("backfilling", ["easy", "none"])
-def test_pools_are_as_node_by_node(backfilling: str, order: str) -> None:
-    for seed in range(20):
+def test_pools_are_as_node_by_node(backfilling: str, order: str, seeds: range) -> None:
+    for seed in seeds:
         draw = random.Random(seed)
         machine = random_machine(draw)
         jobs = random_jobs(draw, machine)

@@ -20,6 +20,7 @@ from tests.strategies.shared import (
     with_running_jobs,
     with_shared_lives,
 )
+from tests.support.seeds import in_parts
 
 EVERY = ("baseline", *MECHANISMS)
 
@@ -94,27 +95,31 @@ def joined(segments: list[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, 
 
 
 @pytest.mark.parametrize("mechanism", EVERY)
-@pytest.mark.parametrize("seed", range(25))
-def test_random_machines_agree(seed: int, mechanism: str) -> None:
-    assert_agrees(seed, mechanism)
+@pytest.mark.parametrize("seeds", in_parts(range(25), 14))
+def test_random_machines_agree(seeds: range, mechanism: str) -> None:
+    for seed in seeds:
+        assert_agrees(seed, mechanism)
 
 
 @pytest.mark.parametrize("mechanism", EVERY)
-@pytest.mark.parametrize("seed", range(100, 110))
-def test_cancelled_and_dependent_jobs_agree(seed: int, mechanism: str) -> None:
-    assert_agrees(seed, mechanism, lives=True)
+@pytest.mark.parametrize("seeds", in_parts(range(100, 110), 4))
+def test_cancelled_and_dependent_jobs_agree(seeds: range, mechanism: str) -> None:
+    for seed in seeds:
+        assert_agrees(seed, mechanism, lives=True)
 
 
 @pytest.mark.parametrize("mechanism", EVERY)
-@pytest.mark.parametrize("seed", range(120, 130))
-def test_limits_agree(seed: int, mechanism: str) -> None:
-    assert_agrees(seed, mechanism, limits=True)
+@pytest.mark.parametrize("seeds", in_parts(range(120, 130), 4))
+def test_limits_agree(seeds: range, mechanism: str) -> None:
+    for seed in seeds:
+        assert_agrees(seed, mechanism, limits=True)
 
 
 @pytest.mark.parametrize("mechanism", EVERY)
-@pytest.mark.parametrize("seed", range(140, 155))
-def test_jobs_that_run_at_the_beginning_agree(seed: int, mechanism: str) -> None:
-    assert_agrees(seed, mechanism, running=True, lives=seed % 2 == 0)
+@pytest.mark.parametrize("seeds", in_parts(range(140, 155), 5))
+def test_jobs_that_run_at_the_beginning_agree(seeds: range, mechanism: str) -> None:
+    for seed in seeds:
+        assert_agrees(seed, mechanism, running=True, lives=seed % 2 == 0)
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from tests.simulator.test_differential import assert_same_jobs
 from tests.strategies.shared import running_job_table
 from tests.strategies.tables import Table, busy_job_table, crowded_job_table, random_job_table
 from tests.support.jobs import malleable, on_demand, rigid
+from tests.support.seeds import in_parts
 
 EVERY = ("baseline", *MECHANISMS)
 
@@ -54,9 +55,10 @@ def assert_equals_one_pool(table: Table, mechanism: str, **chosen: Any) -> None:
         assert ours == {name: getattr(expected.totals, name) for name in ours}
 
 
+@pytest.mark.parametrize("seeds", in_parts(range(12), 3))
 @pytest.mark.parametrize("mechanism", EVERY)
-def test_one_core_nodes_equal_one_pool(mechanism: str) -> None:
-    for seed in range(12):
+def test_one_core_nodes_equal_one_pool(mechanism: str, seeds: range) -> None:
+    for seed in seeds:
         tenants = ("any", "fits", "none")[seed % 3]
         assert_equals_one_pool(random_job_table(seed, max_jobs=30, max_nodes=16), mechanism, tenants=tenants)
 
@@ -68,19 +70,21 @@ def test_planned_victims_that_an_arrival_finds_under_warning_equal_one_pool(seed
     assert_equals_one_pool(busy_job_table(seed), mechanism)
 
 
+@pytest.mark.parametrize("seeds", in_parts(range(16), 4))
 @pytest.mark.parametrize("mechanism", EVERY)
-def test_jobs_that_run_at_the_beginning_equal_one_pool(mechanism: str) -> None:
+def test_jobs_that_run_at_the_beginning_equal_one_pool(mechanism: str, seeds: range) -> None:
     # The reference of one pool has no such jobs; the simulation of one pool has tests of its own.
-    for seed in range(16):
+    for seed in seeds:
         table = running_job_table(seed)
         result, pool = on_one_core_nodes(table, mechanism), simulate(table.jobs, table.nodes, mechanism)
         assert outcomes(result) == outcomes(pool), seed
         assert result.accounting == pool.accounting
 
 
+@pytest.mark.parametrize("seeds", in_parts(range(8), 2))
 @pytest.mark.parametrize("mechanism", EVERY)
-def test_orders_by_past_usage_equal_one_pool(mechanism: str) -> None:
-    for seed in range(8):
+def test_orders_by_past_usage_equal_one_pool(mechanism: str, seeds: range) -> None:
+    for seed in seeds:
         random, table = Random(seed), busy_job_table(seed)
         jobs = [replace(job, user=random.choice("uvw"), project=random.choice(("a", "b", ""))) for job in table.jobs]
         for order in ("fairshare half_life=600", "multifactor age=1 fairshare=1000 half_life=600"):
@@ -88,9 +92,10 @@ def test_orders_by_past_usage_equal_one_pool(mechanism: str) -> None:
             assert outcomes(result) == outcomes(simulate(jobs, table.nodes, mechanism, order=order)), (seed, order)
 
 
+@pytest.mark.parametrize("seeds", in_parts(range(12), 3))
 @pytest.mark.parametrize("mechanism", EVERY)
-def test_past_usage_before_running_jobs_equals_one_pool(mechanism: str) -> None:
-    for seed in range(12):
+def test_past_usage_before_running_jobs_equals_one_pool(mechanism: str, seeds: range) -> None:
+    for seed in seeds:
         random, table = Random(seed), running_job_table(seed)
         jobs = [replace(job, user=random.choice("uvw"), project=random.choice(("a", "b", ""))) for job in table.jobs]
         begin = max((job.running_since for job in jobs if job.running_since is not None), default=None)

@@ -26,6 +26,7 @@ from tests.strategies.mixes import ONLY_RIGID, build_mix, random_mix
 from tests.strategies.shared import DEPTHS, SharedCase, random_shared_case, with_limits
 from tests.strategies.tables import Table
 from tests.support.jobs import on_demand, rigid, stochastic
+from tests.support.seeds import in_parts
 
 EVERY = ("baseline", *MECHANISMS)
 
@@ -103,10 +104,11 @@ def assert_agrees(seed: int, mechanism: str) -> tuple[int, int]:
     return count, preempted
 
 
+@pytest.mark.parametrize("seeds", in_parts(range(20), 6))
 @pytest.mark.parametrize("mechanism", EVERY)
-def test_reservations_are_scheduled_as_rigid_jobs(mechanism: str) -> None:
-    counts = [assert_agrees(seed, mechanism) for seed in range(20)]
-    assert sum(count for count, _ in counts) > 20
+def test_reservations_are_scheduled_as_rigid_jobs(mechanism: str, seeds: range) -> None:
+    counts = [assert_agrees(seed, mechanism) for seed in seeds]
+    assert sum(count for count, _ in counts) > len(seeds)
 
 
 @pytest.mark.slow
@@ -127,9 +129,10 @@ def on_gpu_nodes(jobs: list[Job], nodes: int, mechanism: str, **chosen: Any) -> 
     )
 
 
+@pytest.mark.parametrize("seeds", in_parts(range(10), 4))
 @pytest.mark.parametrize("mechanism", EVERY)
-def test_nodes_of_one_gpu_equal_one_pool(mechanism: str) -> None:
-    for seed in range(10):
+def test_nodes_of_one_gpu_equal_one_pool(mechanism: str, seeds: range) -> None:
+    for seed in seeds:
         mix = random_mix(seed, max_jobs=14, types=ONLY_RIGID) if mechanism == "baseline" else random_mix(seed)
         order = ("fcfs", "sjf")[seed % 2]
         chosen: dict[str, Any] = {"order": order, "checkpoint_variation": (0.0, 0.3)[seed % 2], "plans": mix.plans}

@@ -542,7 +542,7 @@ def test_an_end_beyond_all_samples_is_refused_or_cut(monkeypatch: pytest.MonkeyP
     assert fit(1e10, 5e9).good().upper == 5e9
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.system) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.system) for seed in range(3)])
 def test_the_chosen_distribution_of_a_degenerate_family_covers_every_sample(seed: int) -> None:
     runs = np.random.default_rng(seed).normal(8.0, 2.0, 60)
     report = make_fits("usual", runs)

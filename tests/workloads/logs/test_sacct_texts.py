@@ -39,7 +39,8 @@ def cells(*lines: str) -> list[dict[str, str]]:
 
 
 #: Texts that end and begin with a letter, so that each has one reading beside its neighbours.
-hard = st.from_regex(r"[a-z]([a-z|\n: -]{0,8}[a-z])?", fullmatch=True).filter(lambda name: "\n\n" not in name)
+inner = st.text("abz|\n: -", max_size=8).filter(lambda name: "\n\n" not in name)
+hard = st.just("a") | inner.map(lambda name: f"a{name}z")
 
 
 @settings(max_examples=60)

@@ -21,6 +21,7 @@ from holdfast.workloads.logs.swf_loop import KINDS, read_lines
 from holdfast.workloads.logs.trace import Trace
 from tests.golden.tables import swf
 from tests.reference.intake import clean_records
+from tests.support.seeds import in_parts
 
 #: Cells that the loop must leave to the reader of lines, or read like it.
 CELLS = (
@@ -62,19 +63,20 @@ def read(data: bytes, loop: Callable[..., None] | None, monkeypatch: pytest.Monk
     return list(trace.jobs), trace, list(trace.remarks.items()), list(trace.excluded.items()), trace.header
 
 
+@pytest.mark.parametrize("seeds", in_parts(range(60), 24))
 @pytest.mark.parametrize("lenient", [False, True])
-def test_loops_and_lines_read_the_same(lenient: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loops_and_lines_read_the_same(lenient: bool, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = object_code(read_lines, KINDS)
     loops = [plain] if compiled is None else [plain, compiled]
     monkeypatch.setattr(swf_records, "_ROWS", 32)
     read_as_numbers = 0
-    for seed in range(60):
+    for seed in seeds:
         data = odd(seed)
         exact = read(data, None, monkeypatch, lenient=lenient)
         for loop in loops if seed < 20 else loops[1:]:
             assert read(data, loop, monkeypatch, lenient=lenient) == exact
         read_as_numbers += not isinstance(exact, str)
-    assert read_as_numbers > 10
+    assert read_as_numbers > 4
 
 
 def test_small_windows_and_whole_files_give_the_same(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,6 +182,22 @@ def _judged(worlds: Mapping[str, World], best: str, screened: Tables) -> dict[st
     return {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
 
 
+@pytest.mark.parametrize(("world", "outcome"), [(as_printed, Outcome.HOLDS), (turned_round, Outcome.FAILS)])
+def test_the_number_of_claims_within_reach_is_judged(screened: Tables, world: World, outcome: Outcome) -> None:
+    worlds = {"default": turned_round, "tenants=fits": world}
+    tables = {**_tables(worlds), **_tables(worlds, "neighbours"), **_tables(worlds, "finalists"), **screened}
+    tables[""] = _tables({"default": as_printed, PAPER.name: as_printed})[""]
+    told = {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
+    reach = told["One reading has 27 of the claims decided as printed"]
+    assert reach.outcome is outcome
+    assert "of 41 under 2 finalists" in reach.measured and "under 2 readings" in reach.measured
+    never = reach.remark.partition("; ")[0].removeprefix("under none of them: ").split(", ")
+    scores = score_readings(tables, "finalists")
+    held = {name for score in scores for name, found in score.found.items() if found[1].outcome is Outcome.HOLDS}
+    assert not held & set(never)
+    assert {*held, *never} >= set(scores[0].found) - {"9c", "13a", "13b", "13c", "13d"}
+
+
 def _observation(told: Mapping[str, Verdict], name: str) -> Verdict:
     return next(verdict for claim, verdict in told.items() if claim.startswith(f"Observation {name},"))
 

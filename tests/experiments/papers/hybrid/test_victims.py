@@ -23,7 +23,7 @@ from tests.support.jobs import malleable, on_demand, rigid
 
 WATCHED = "holdfast.experiments.papers.hybrid.victim_counter:Watching"
 #: All jobs of a small year.
-TRACE = generate(preset_year("even-projects", ThetaYear(jobs=900)), 0)
+TRACE = generate(preset_year("even-projects", ThetaYear(jobs=500)), 0)
 JOBS = assign(TRACE, seed=0, notice_mix="W2", group_by="campaign")
 NODES = TRACE.nodes or 0
 
