@@ -13,7 +13,7 @@ from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine.streamed_job import StreamedJob
 from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["BATCH_SIZE", "Consumer", "Stream", "StreamColumns", "Whole"]
+__all__ = ["BATCH_SIZE", "Stream", "StreamColumns"]
 
 #: Ended jobs in a batch.
 BATCH_SIZE = 1 << 16
