@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.clock.engine import Engine
 from holdfast.simulator.clock.setup import Setup
-from holdfast.simulator.clock.stream import Consumer, Stream, StreamColumns, Ints
+from holdfast.simulator.clock.stream import Consumer, Ints, Stream, StreamColumns
 from holdfast.simulator.engine_results import sum_accounts
 from holdfast.simulator.machine.decisions import Decisions
 from holdfast.simulator.machine.event_log import EventLog
