@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.clock.engine import Engine
 from holdfast.simulator.clock.setup import Setup
-from holdfast.simulator.clock.stream import Consumer, Stream, StreamColumns, Whole
+from holdfast.simulator.clock.stream import Consumer, Ints, Stream, StreamColumns
 from holdfast.simulator.engine_results import sum_accounts
 from holdfast.simulator.machine.decisions import Decisions
 from holdfast.simulator.machine.event_log import EventLog
@@ -43,7 +43,7 @@ def stream_plain_table(
     """
     began, origin, jobs = perf_counter(), plain.origin, plain.jobs
 
-    def hand_over(rows: Whole, start: Whole, end: Whole) -> None:
+    def hand_over(rows: Ints, start: Ints, end: Ints) -> None:
         if consume is not None:
             consume(rows, start + origin, end + origin)
 

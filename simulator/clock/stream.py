@@ -13,7 +13,7 @@ from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine.streamed_job import StreamedJob
 from holdfast.workloads.table.jobs import Jobs
 
-__all__ = ["BATCH_SIZE", "Consumer", "Stream", "StreamColumns", "Whole"]
+__all__ = ["BATCH_SIZE", "Stream", "StreamColumns"]
 
 #: Ended jobs in a batch.
 BATCH_SIZE = 1 << 16
@@ -21,10 +21,10 @@ BATCH_SIZE = 1 << 16
 #: Jobs converted from columns to states at a time.
 _BLOCK = 4096
 
-Whole = NDArray[np.int64]
+Ints = NDArray[np.int64]
 Seconds = NDArray[np.float64]
 #: Takes rows, starts and ends of jobs that have ended.
-Consumer = Callable[[Whole, Whole, Whole], None]
+Consumer = Callable[[Ints, Ints, Ints], None]
 
 
 class StreamColumns(NamedTuple):
@@ -42,12 +42,12 @@ class StreamColumns(NamedTuple):
         Ticks, shape (n,).
     """
 
-    rows: Whole
-    job_id: Whole
-    submit: Whole
-    nodes: Whole
-    runtime: Whole
-    walltime: Whole
+    rows: Ints
+    job_id: Ints
+    submit: Ints
+    nodes: Ints
+    runtime: Ints
+    walltime: Ints
 
 
 class Stream:
@@ -81,7 +81,7 @@ class Stream:
         self.known: dict[int, JobState] = {}
         self.start = np.zeros(len(table), np.int64)
         self.end = np.zeros(len(table), np.int64)
-        self.samples: list[Whole] = []
+        self.samples: list[Ints] = []
         self.latencies: list[Seconds] = []
         self._ended: list[JobState] = []
         self._lists: tuple[list[Sample], list[float]] = [], []
