@@ -151,16 +151,16 @@ def simulate_table(
     settings, **options
         The options; keywords as in :func:`simulate`.
     consume
-        Takes the jobs of a plain replay as they end, in batches: their rows of the table, and their starts and ends
-        [ticks of its clock], in the order of the ends, shapes (batch_size,). A compiled replay, which has no
-        intermediate state, hands over nothing. None: nobody takes them.
+        Called during a plain replay with each batch of ended jobs: their rows in the table, and their starts and ends
+        [ticks of its clock], in the order of the ends, shapes (batch_size,). A compiled replay never calls it, because
+        it computes all jobs at once. None: no callback.
     batch_size
         Number of ended jobs in a batch.
 
     Raises
     ------
     InputError
-        As in :func:`simulate`, or if there is a consumer, and the replay is not plain.
+        As in :func:`simulate`, or if ``consume`` is given and the replay is not plain.
     """
     settings, table = settings or Options.of(**options), Jobs.of(table)
     served_by = parse_mechanism(mechanism)
@@ -169,6 +169,8 @@ def simulate_table(
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
     if on_machine is not None:
+        if consume is not None:
+            raise InputError("only a plain replay hands over jobs as they end: there must be no machine (on_machine)")
         # Imported here, because plain replays start a fifth sooner without machines and the planner (0.43 for 0.59 s).
         from holdfast.simulator.machine_results import simulate_on_named_nodes
 

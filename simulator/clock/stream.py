@@ -23,7 +23,7 @@ _BLOCK = 4096
 
 Ints = NDArray[np.int64]
 Seconds = NDArray[np.float64]
-#: Takes rows, starts and ends of jobs that have ended.
+#: Callback that receives rows, starts and ends of ended jobs.
 Consumer = Callable[[Ints, Ints, Ints], None]
 
 

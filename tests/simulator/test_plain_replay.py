@@ -26,6 +26,9 @@ from holdfast.workloads.ground import object_code
 from holdfast.workloads.ground.errors import InputError, MachineCodeWarning
 from holdfast.workloads.hybrid.assignment import as_rigid
 from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.machine_workload import MachineWorkload
+from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.outages.outage import Outage, OutageKind
 from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.theta.generator import generate
@@ -117,6 +120,10 @@ def test_only_plain_replays_hand_over_ended_jobs(change: dict[str, Any], reason:
     jobs = [Job(1, JobType.RIGID, submit=0, nodes=1, runtime=60, walltime=60)]
     with pytest.raises(InputError, match=f"^only a plain replay hands over jobs as they end: {reason}"):
         simulate_table(jobs, 2, consume=lambda *columns: None, **{"events": False, **change})
+    machine = make_machine(nodes=[{"names": "n[1-2]", "cores": 1}])
+    workload = MachineWorkload(machine, (ResourceRequest(nodes=1),))
+    with pytest.raises(InputError, match="hands over jobs as they end: there must be no machine"):
+        simulate_table(jobs, 2, consume=lambda *columns: None, events=False, on_machine=workload)
     with pytest.raises(InputError, match="each job must be eligible at its submit"):
         simulate_table([replace(jobs[0], eligible=9)], 2, consume=lambda *columns: None, events=False, engine="simpy")
 

@@ -1,4 +1,4 @@
-"""Seeds of random tables in two parts: a few are for every save, the others for ``make slow``."""
+"""Seeds of random tables in two parts: a few run by default, the others with ``make slow``."""
 
 from __future__ import annotations
 

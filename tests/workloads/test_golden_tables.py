@@ -14,7 +14,7 @@ MADE = made_cases()
 
 
 def is_quick(name: str) -> bool:
-    """Whether a case is for every save: of each assignment, that of one of two tables."""
+    """Whether a case runs by default: each assignment does so with one of two tables."""
     kind, _, number = name.rpartition(" ")
     if kind in ("assigned year", "assigned lively"):
         return (kind == "assigned year") == (int(number) % 2 == 0)

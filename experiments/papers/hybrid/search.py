@@ -131,9 +131,12 @@ def outlook(means: Floats, responses: Responses, years: int) -> list[Outlook]:
 
 
 def claims_held(means: Floats, responses: Responses, years: int) -> NDArray[np.bool_]:
-    """The claims that so many years would decide as printed, by reading; parameters as for :func:`outlook`.
+    """Predict which claims hold under each reading; the parameters are those of :func:`outlook`.
 
-    Shape (readings, claims), in the order of :attr:`Responses.claims`.
+    Returns
+    -------
+    numpy.ndarray
+        Whether a claim is expected to hold, shape (readings, claims); columns in the order of :attr:`Responses.claims`.
     """
     from scipy.special import stdtrit
 

@@ -60,13 +60,13 @@ def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping
         how += " `--set NAME=FILE` takes [measured data](../chains.md#files); generated data stand in for absent ones."
     parts = [f"# {paper.title}", f"{paper.source[0].upper()}{paper.source[1:]}. {paper.about}", how]
     above: dict[tuple[str, str], str] = {}
-    told: set[str] = set()
+    earlier: set[str] = set()
     for item in experiments:
         answer = answers.get(item.id)
-        parts += _section(item, answer, above, told)
+        parts += _section(item, answer, above, earlier)
         verdicts = answer.verdicts if answer else ()
         above = {_same(verdict): item.id for verdict in verdicts} | above
-        told |= {verdict.claim for verdict in verdicts}
+        earlier |= {verdict.claim for verdict in verdicts}
     return "\n\n".join(parts) + "\n"
 
 
@@ -76,11 +76,12 @@ def _values(answers: Mapping[str, Answer]) -> str:
 
 
 def _section(
-    item: Experiment, answer: Answer | None, above: Mapping[tuple[str, str], str], told: Set[str]
+    item: Experiment, answer: Answer | None, above: Mapping[tuple[str, str], str], earlier: Set[str]
 ) -> Iterator[str]:
     """The section of an experiment.
 
-    ``above`` has the experiments with the same statements, by claim and value, ``told`` their claims.
+    ``above`` maps the claim and value of each earlier statement of the page to its experiment. ``earlier`` contains the
+    claims of these statements.
     """
     paper = PUBLICATIONS[paper_key(item.id)]
     yield f"## {item.id}"
@@ -99,7 +100,7 @@ def _section(
         columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
         rows = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
         shown = list(_merge_alike(shown))
-        claims = _shorten_claims([_without_text(verdict.claim, told) for verdict in shown])
+        claims = _shorten_claims([_omit_repeated_text(verdict.claim, earlier) for verdict in shown])
         yield "\n".join([*rows, *(_row(*pair, paper.printed) for pair in zip(claims, shown, strict=True))])
     repeated = Counter(above[_same(verdict)] for verdict in judged if _same(verdict) in above)
     notes = [f"As in [{name}](#{name}): {count}." for name, count in repeated.items()]
@@ -115,10 +116,11 @@ def _same(verdict: Judgement) -> tuple[str, str]:
     return verdict.claim, verdict.measured
 
 
-def _without_text(claim: str, told: Set[str]) -> str:
-    """The name of a claim whose text has been told under the same name, without what is added to it; else the claim."""
+def _omit_repeated_text(claim: str, earlier: Set[str]) -> str:
+    """Shorten "Observation 1a, under X: text" to its name if the page already has "Observation 1a: text"."""
     name, _, text = claim.partition(": ")
-    return name if text and f"{name.partition(', ')[0]}: {text}" in told - {claim} else claim
+    number, _, addition = name.partition(", ")
+    return name if addition and f"{number}: {text}" in earlier else claim
 
 
 def _notes(answer: Answer) -> Iterator[str]:
@@ -154,7 +156,7 @@ def _outcome(verdict: Judgement) -> str:
 
 
 def _merge_alike(verdicts: Sequence[Judgement]) -> Iterator[Judgement]:
-    """Verdicts, where one by outcome replaces many claims that differ by a few words, and whose values are too long."""
+    """Merge many similar claims into one line for each outcome, if their measured values are too long for the table."""
     families: list[list[Judgement]] = []
     for verdict in verdicts:
         if families and _are_alike(families[-1][0], verdict):
@@ -178,7 +180,7 @@ def _merge_alike(verdicts: Sequence[Judgement]) -> Iterator[Judgement]:
 
 
 def _are_alike(one: Judgement, other: Judgement) -> bool:
-    """Whether two claims have the same words but for two or less, and values that a table cuts."""
+    """Whether two claims differ in at most two words and both measured values are too long for the table."""
     words, others = one.claim.split(), other.claim.split()
     most = min(len(words), len(others))
     begin = _count_equal(words, others, most)
