@@ -69,7 +69,7 @@ _LONG = ("incomplete-fig4", "incomplete-fig6", "incomplete-fig9")
 def test_every_experiment_runs(name: str, tmp_path: Path) -> None:
     experiment = find_experiment(name)
     parameters = TINY[name](experiment.quick)
-    verdicts = run_experiment(experiment, parameters, 1, tmp_path, "0")
+    verdicts = run_experiment(experiment, parameters, 1, tmp_path, "0", workers=1)
     assert verdicts
     for kind in ("csv", "png", "pdf", "json"):
         assert (tmp_path / f"{name}.{kind}").stat().st_size
@@ -87,7 +87,7 @@ def test_every_experiment_runs(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_altered_tables_of_many_sessions_change_the_verdicts(tmp_path: Path) -> None:
     experiment = find_experiment("incomplete-fig6")
-    run_experiment(experiment, TINY[experiment.id](experiment.quick), 1, tmp_path, "0")
+    run_experiment(experiment, TINY[experiment.id](experiment.quick), 1, tmp_path, "0", workers=1)
     assert never_flips(experiment, read_tables(experiment.id, tmp_path)) == []
 
 
