@@ -15,6 +15,7 @@ from typing import Any
 import cattrs  # noqa: F401  the libraries that our modules import late, or for the type checker alone
 import pandas as pd  # noqa: F401
 import scipy.stats  # noqa: F401
+from sphinx.addnodes import pending_xref
 
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_extensions")]
@@ -131,6 +132,17 @@ def _own_branch(toctree: Callable[..., str], **options: Any) -> str:
     return toctree(**{**options, "collapse": True})
 
 
+def find_types_by_path(app: Any, doctree: Any) -> None:
+    """Let types of annotations be found by their whole path alone, which the extension ``signatures`` gives them.
+
+    Sphinx compares the name of each type that has no page, such as ``int``, with all names of the reference otherwise.
+    """
+    for node in doctree.findall(pending_xref):
+        if node.get("refspecific") is False:
+            del node["refspecific"]
+
+
 def setup(app: Any) -> None:
     """Connect the navigation before the theme uses it."""
     app.connect("html-page-context", branch_navigation, priority=400)
+    app.connect("doctree-read", find_types_by_path)
