@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import sys
 import typing
 from collections.abc import Callable
@@ -132,17 +133,17 @@ def _own_branch(toctree: Callable[..., str], **options: Any) -> str:
     return toctree(**{**options, "collapse": True})
 
 
-def find_types_by_path(app: Any, doctree: Any) -> None:
-    """Let types of annotations be found by their whole path alone, which the extension ``signatures`` gives them.
+def find_built_in_types(app: Any, doctree: Any) -> None:
+    """Let Sphinx not compare each built-in type of an annotation with the ends of all names of the reference.
 
-    Sphinx compares the name of each type that has no page, such as ``int``, with all names of the reference otherwise.
+    That took 7 % of the time of the build.
     """
     for node in doctree.findall(pending_xref):
-        if node.get("refspecific") is False:
+        if node.get("refspecific") is False and (node["reftarget"] == "None" or hasattr(builtins, node["reftarget"])):
             del node["refspecific"]
 
 
 def setup(app: Any) -> None:
     """Connect the navigation before the theme uses it."""
     app.connect("html-page-context", branch_navigation, priority=400)
-    app.connect("doctree-read", find_types_by_path)
+    app.connect("doctree-read", find_built_in_types)
