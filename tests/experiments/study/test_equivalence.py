@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from holdfast.experiments.statistics import interval
-from holdfast.experiments.study.equivalence import anywhere, close, count, most, reaches
+from holdfast.experiments.study.equivalence import POINTS, ROUNDING, SHARE, anywhere, close, count, most, reaches
 from holdfast.experiments.study.rules import Decision, Near, Outcome
 from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement
 
@@ -62,11 +62,19 @@ def test_a_computed_value_is_within_its_margin(value: float, outcome: Outcome) -
     assert verdict.rule == "holds if the computed value is within 100 +- 5 %"
 
 
+def test_margins_of_printed_values() -> None:
+    # 5 % of a level, 3 points of a percentage, and half of the last digit of whole per cents.
+    assert [close(STATEMENT, value, 20.0, SHARE * 20.0, "").outcome for value in (20.9, 21.1)] == [HOLDS, FAILS]
+    assert [close(STATEMENT, value, 0.5, POINTS, "").outcome for value in (0.529, 0.531)] == [HOLDS, FAILS]
+    assert [most(STATEMENT, value, 0.05 + ROUNDING, "it", "").outcome for value in (0.054, 0.056)] == [HOLDS, FAILS]
+    assert close(STATEMENT, 1.0, 2.0, 0.5, "").rule == "holds if the computed value is within 2 +- 0.5"
+
+
 def test_bounds_and_counts_hold_at_their_ends() -> None:
     assert [most(STATEMENT, value, 0.5, "it", "").outcome for value in (0.4, 0.5, 0.6)] == [HOLDS, HOLDS, FAILS]
     assert [reaches(STATEMENT, value, 0.5, "it", "").outcome for value in (0.4, 0.5, 0.6)] == [FAILS, HOLDS, HOLDS]
-    counts = [(3, 3), (2, 3), (4, 3), (0, 0)]
-    assert [count(STATEMENT, *numbers, "it is so").outcome for numbers in counts] == [HOLDS, FAILS, FAILS, FAILS]
+    counts = {(3, 3): HOLDS, (1, 1): HOLDS, (2, 3): FAILS, (4, 3): FAILS, (0, 0): FAILS}
+    assert [count(STATEMENT, *numbers, "it is so").outcome for numbers in counts] == list(counts.values())
     told = count(STATEMENT, 2, 3, "it is so", "the others wait")
     assert (told.rule, told.measured) == ("holds if it is so for all 3", "2 of 3 (the others wait)")
 

@@ -204,6 +204,11 @@ def test_a_default_plan_loads_no_heavy_library() -> None:
     assert not shown.split()
 
 
+def test_equal_tables_are_one_in_a_set() -> None:
+    tables = [Table([1.0, 2.0], [0.5, 1.0]), Table(np.array([1, 2]), (0.5, 1.0)), Table([1.0, 2.0], [0.5, 2.0])]
+    assert len(set(tables)) == len({CostModel(checkpoint=table) for table in tables}) == 2
+
+
 # -- plans --
 
 
