@@ -256,6 +256,7 @@ def test_what_holds_by_construction_is_no_test() -> None:
     holds, fails = (statement.verdict(Decision(outcome, 0.01), "holds if so", "1") for outcome in (HOLDS, FAILS))
     assert holds.outcome_words == "holds by construction: nothing else can be"
     assert fails.outcome_words == "does not hold"
+    assert statement.open("nothing was measured").outcome_words == "not comparable"
     weak = Statement("it is wide", "more", HYPOTHESIS).verdict(Decision(HOLDS, 0.03), "holds if so", "1")
     verdicts = correct_p_values([holds, fails, weak])
     assert [verdict.adjusted for verdict in verdicts] == [None, pytest.approx(0.02), pytest.approx(0.03)]
@@ -280,3 +281,6 @@ def test_p_values_are_told_to_two_digits_and_survive_below_five_per_cent() -> No
     assert remaining([verdict(FAILS, 0.01, 0.02), open_]) == (
         "Of 2 tests, 1 decides at 5 % each; Holm's correction for their number leaves 1 (0 hold, 1 does not hold)."
     )
+    refuted = [verdict(FAILS, 0.001, 0.002)] * 2
+    assert remaining(refuted).endswith("leaves 2 (0 hold, 2 do not hold).")
+    assert remaining([open_, open_]).startswith("Of 2 tests, 0 decide at 5 % each;")
