@@ -309,6 +309,11 @@ def either(decisions: Sequence[Decision]) -> Decision:
 
     It holds if one statement holds even after Holm's correction for their number. It does not hold if no statement
     holds.
+
+    Raises
+    ------
+    ValueError
+        If there are no decisions.
     """
     turned = {Outcome.HOLDS: Outcome.FAILS, Outcome.FAILS: Outcome.HOLDS}
     none = together([Decision(turned.get(item.outcome, item.outcome), item.p_value) for item in decisions])
