@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -71,12 +71,12 @@ class ReservationSequence:
 
     milestones: Floats
     checkpointed: NDArray[np.bool_]
-    costs: CostModel = field(default_factory=CostModel)
-    strategy: str = ""
-    memory: Floats | None = None
-    extension: float = 1.5
-    extension_checkpointed: bool | None = None
-    growth: Growth | None = None
+    costs: CostModel
+    strategy: str
+    memory: Floats | None
+    extension: float
+    extension_checkpointed: bool | None
+    growth: Growth | None
 
     def __init__(
         self,

@@ -303,6 +303,7 @@ def test_beyond_the_last_milestone() -> None:
     assert lost.extend(20.0).length.tolist() == [10, 15, 22.5]
     assert lost.paid_cost([10, 10.5, 15.1]).tolist() == [10, 25, 47.5]
     assert lost.extend(10.0) is lost
+    assert (lost.extension, lost.extension_checkpointed, kept.extension_checkpointed) == (1.5, False, True)
 
 
 def test_the_introduction_of_the_paper() -> None:
@@ -415,7 +416,10 @@ WRONG: dict[str, Callable[[], object]] = {
     "milestones must be one or more": lambda: ReservationPlan([], True),
     "checkpointed": lambda: ReservationPlan([1.0, 2.0], [True]),
     "memory": lambda: ReservationPlan([1.0, 2.0], True, memory=[1.0]),
+    "memory must be finite numbers": lambda: ReservationPlan([1.0, 2.0], True, memory=[1.0, 0.0]),
+    "memory must be finite numbers > 0": lambda: ReservationPlan([1.0, 2.0], True, memory=[-1.0, 1.0]),
     "extension": lambda: ReservationPlan([1.0], True, extension=1.0),
+    "runtime": lambda: ReservationPlan([1.0], True).extend(1.1e250),
     "runtimes": lambda: ReservationPlan([1.0], True).paid_cost([-1.0]),
     "runs": lambda: optimal([], CostModel()),
     "runs must be a distribution": lambda: optimal(["a"], CostModel()),
