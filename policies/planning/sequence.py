@@ -168,16 +168,17 @@ class ReservationSequence:
         """Extend the sequence for a job of a given runtime; a sequence that is long enough is returned unchanged."""
         if math.isnan(runtime) or runtime > HORIZON:
             raise ParameterError("runtime", f"a number <= {HORIZON:g}", runtime)
-        ends = [float(self.milestones[-1])]
-        if ends[-1] < runtime:
+        last = float(self.milestones[-1])
+        if last < runtime:
             # A difference of logarithms is used, because the quotient may be infinite.
-            further = (math.log(runtime) - math.log(ends[-1])) / math.log(self.extension)
+            further = (math.log(runtime) - math.log(last)) / math.log(self.extension)
             if further > MOST_FURTHER:
                 raise ParameterError(
                     "extension",
-                    f"large enough to reach {runtime:g} from {ends[-1]:g} in {MOST_FURTHER:,} reservations",
+                    f"large enough to reach {runtime:g} from {last:g} in {MOST_FURTHER:,} reservations",
                     self.extension,
                 )
+        ends = [last]
         while ends[-1] < runtime:
             ends.append(ends[-1] * self.extension)
         more = len(ends) - 1
