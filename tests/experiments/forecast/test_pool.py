@@ -70,6 +70,7 @@ def test_quantiles_of_a_pool_are_those_of_the_mixed_distribution_functions(seed:
     corrected, simulated = np.sort(5.0 + np.maximum(0.0, rng.normal(0.5, 1.0, (2, len(STEPS)))))
     mixed = pool(corrected, simulated, weight)
     assert np.all(np.diff(mixed) >= 0)
+    assert weight > 0.0 or np.array_equal(mixed, corrected)
     functions = [WaitQuantiles(STEPS, from_scale(quantiles).tolist()) for quantiles in (corrected, simulated)]
     for level, quantile in zip(STEPS, mixed.tolist(), strict=True):
         low, high = (
