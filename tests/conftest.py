@@ -21,7 +21,7 @@ _DEFAULT, _SHARE = 10, 0.1
 # that a failure belongs to the change at hand; "thorough" (make slow) draws new ones, and finds what they miss.
 settings.register_profile("same", deadline=None, max_examples=_DEFAULT, derandomize=True)
 settings.register_profile("thorough", deadline=None)
-# A mutant is killed by the first example that fails: a smaller one takes longer to find than all tests of a module.
+# For mutants (tests/mutation.py), which are killed by any example.
 settings.register_profile("first", settings.get_profile("same"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("same")
 

@@ -23,7 +23,7 @@ from tests.test_architecture import name_of
 
 __all__ = ["TESTS", "count_mutants"]
 
-#: Modules that decide, with the tests that shall notice a change; those of its own examples are added.
+#: Modules that decide, with the tests that shall notice a change, besides the examples in their docstrings.
 TESTS: Mapping[str, Sequence[str]] = {
     "policies/knapsack.py": ["tests/policies/test_knapsack.py"],
     "policies/backfilling.py": ["tests/policies/test_backfilling.py"],
@@ -59,7 +59,8 @@ TESTS: Mapping[str, Sequence[str]] = {
 }
 #: Annotations are texts here, so that ``int | None`` with another operator is the same module.
 _EQUIVALENT = ["core/ReplaceBinaryOperator_BitOr.*", "core/RemoveDecorator"]
-#: Without smaller examples, whose search takes up to a minute of a mutant, the first that fails is enough.
+#: The first example that fails is enough: two mutants of costs.py are killed in 5.4 and 6.7 s of processor time, and in
+#: 18.7 and 10.9 s if smaller examples are searched for.
 _OPTIONS = "-x -q -p no:cacheprovider --hypothesis-profile=first"
 _COPIED = ("holdfast", *PACKAGES, "tests", "docs", "pyproject.toml")
 _CONFIGURATION = """[cosmic-ray]
