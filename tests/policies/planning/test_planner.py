@@ -517,7 +517,8 @@ def test_a_grid_is_doubled_until_it_gains_a_thousandth(
     first: int, count: int, costs: dict[int, float], kept: int, growth: Growth | None
 ) -> None:
     drawn = {cells: Drawn(count, cost) for cells, cost in costs.items()}
-    for prices in (CostModel(gamma=1.0), CostModel(checkpoint=1.0), CostModel(restart=1.0)):
+    each = [CostModel(gamma=1.0), CostModel(checkpoint=1.0), CostModel(restart=1.0)]
+    for prices in (*each, CostModel(checkpoint=lambda t: 0.0 * t), CostModel(restart=lambda t: 0.0 * t)):
         plan, found = grow_grid(
             lambda cells: (drawn[cells], 10 if first == 10 else cells), uniform(1, 2), prices, first
         )
