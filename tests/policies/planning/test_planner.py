@@ -339,6 +339,12 @@ def test_periodic_plans_are_the_best_of_their_kind() -> None:
         assert plan.checkpointed.tolist() == ([True] * 3 + [False] if name.startswith("all") else [False] * 4)
 
 
+def test_a_search_ends_at_its_largest_number() -> None:
+    # Where nothing costs anything, one more reservation is always better.
+    for most, expected in (({}, 1000), ({"most": 3}, 3)):
+        assert len(STRATEGIES["all-ckpt-periodic"](uniform(1.0, 20.0), CostModel(), **most)) == expected
+
+
 def test_periodic_costs_vary_with_the_milestone() -> None:
     distribution = uniform(1.0, 20.0)
     costs = CostModel(1, 1, 0.1, lambda t: 0.1 + 0.02 * t, lambda t: 0.3 - 0.01 * t)
@@ -366,6 +372,7 @@ def test_rules_of_thumb() -> None:
     for name in ("masi", "neuro-avg"):
         assert STRATEGIES[name]([0.1, 0.1, 0.1], costs).milestones.tolist() == [0.1]
     assert [plan.extension for plan in found.values()] == [1.5] * 4
+    assert {name: STRATEGIES[name](distribution_or_runs=runs, costs=costs) for name in found} == found
     assert STRATEGIES["maximum"](runs, costs, k=3, factor=2.0).extend(13.0).milestones.tolist() == [6.0, 12.0, 24.0]
     distribution = uniform(2.0, 12.0)  # a distribution stands for all runs that there could be
     assert STRATEGIES["maximum"](distribution, costs).milestones.tolist() == [12.0]
