@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import sys
 import typing
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any
 import cattrs  # noqa: F401  the libraries that our modules import late, or for the type checker alone
 import pandas as pd  # noqa: F401
 import scipy.stats  # noqa: F401
+from sphinx.addnodes import pending_xref
 
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_extensions")]
@@ -131,6 +133,17 @@ def _own_branch(toctree: Callable[..., str], **options: Any) -> str:
     return toctree(**{**options, "collapse": True})
 
 
+def find_built_in_types(app: Any, doctree: Any) -> None:
+    """Let Sphinx not compare each built-in type of an annotation with the ends of all names of the reference.
+
+    That took 7 % of the time of the build.
+    """
+    for node in doctree.findall(pending_xref):
+        if node.get("refspecific") is False and (node["reftarget"] == "None" or hasattr(builtins, node["reftarget"])):
+            del node["refspecific"]
+
+
 def setup(app: Any) -> None:
     """Connect the navigation before the theme uses it."""
     app.connect("html-page-context", branch_navigation, priority=400)
+    app.connect("doctree-read", find_built_in_types)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from holdfast.policies import reservation_depth, shadow_time
 from holdfast.policies.kernels import compiled_or_plain
@@ -21,6 +21,8 @@ _DEFAULT, _SHARE = 10, 0.1
 # that a failure belongs to the change at hand; "thorough" (make slow) draws new ones, and finds what they miss.
 settings.register_profile("same", deadline=None, max_examples=_DEFAULT, derandomize=True)
 settings.register_profile("thorough", deadline=None)
+# For mutants (tests/mutation.py), which are killed by any example.
+settings.register_profile("first", settings.get_profile("same"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("same")
 
 # What is tested is what other processes see. What a power cut would leave is not, and takes ten milliseconds a file.

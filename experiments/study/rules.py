@@ -287,6 +287,8 @@ def together(decisions: Sequence[Decision]) -> Decision:
     ValueError
         If there are no decisions.
     """
+    if not decisions:
+        raise ValueError("a conjunction is of one or more decisions")
     if any(decision.outcome is Outcome.NOT_COMPARABLE for decision in decisions):
         return Decision(Outcome.NOT_COMPARABLE)
     if all(decision.outcome is Outcome.HOLDS for decision in decisions):
@@ -307,9 +309,12 @@ def either(decisions: Sequence[Decision]) -> Decision:
 
     It holds if one statement holds even after Holm's correction for their number. It does not hold if no statement
     holds.
+
+    Raises
+    ------
+    ValueError
+        If there are no decisions.
     """
-    if any(decision.outcome is Outcome.NOT_COMPARABLE for decision in decisions):
-        return Decision(Outcome.NOT_COMPARABLE)
     turned = {Outcome.HOLDS: Outcome.FAILS, Outcome.FAILS: Outcome.HOLDS}
     none = together([Decision(turned.get(item.outcome, item.outcome), item.p_value) for item in decisions])
     return Decision(turned.get(none.outcome, none.outcome), none.p_value)

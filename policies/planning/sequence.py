@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -71,12 +71,12 @@ class ReservationSequence:
 
     milestones: Floats
     checkpointed: NDArray[np.bool_]
-    costs: CostModel = field(default_factory=CostModel)
-    strategy: str = ""
-    memory: Floats | None = None
-    extension: float = 1.5
-    extension_checkpointed: bool | None = None
-    growth: Growth | None = None
+    costs: CostModel
+    strategy: str
+    memory: Floats | None
+    extension: float
+    extension_checkpointed: bool | None
+    growth: Growth | None
 
     def __init__(
         self,
@@ -168,16 +168,17 @@ class ReservationSequence:
         """Extend the sequence for a job of a given runtime; a sequence that is long enough is returned unchanged."""
         if math.isnan(runtime) or runtime > HORIZON:
             raise ParameterError("runtime", f"a number <= {HORIZON:g}", runtime)
-        ends = [float(self.milestones[-1])]
-        if ends[-1] < runtime:
+        last = float(self.milestones[-1])
+        if last < runtime:
             # A difference of logarithms is used, because the quotient may be infinite.
-            further = (math.log(runtime) - math.log(ends[-1])) / math.log(self.extension)
+            further = (math.log(runtime) - math.log(last)) / math.log(self.extension)
             if further > MOST_FURTHER:
                 raise ParameterError(
                     "extension",
-                    f"large enough to reach {runtime:g} from {ends[-1]:g} in {MOST_FURTHER:,} reservations",
+                    f"large enough to reach {runtime:g} from {last:g} in {MOST_FURTHER:,} reservations",
                     self.extension,
                 )
+        ends = [last]
         while ends[-1] < runtime:
             ends.append(ends[-1] * self.extension)
         more = len(ends) - 1

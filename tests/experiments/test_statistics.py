@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from holdfast.experiments.statistics import Interval, binomial, geometric_ratio, interval, paired_interval, ratio
+from holdfast.experiments.statistics import (
+    Interval,
+    binomial,
+    clustered_interval,
+    geometric_ratio,
+    interval,
+    median_gap,
+    paired_interval,
+    ratio,
+)
 from holdfast.workloads.ground.errors import ParameterError
 
 
@@ -66,6 +75,55 @@ def test_signs() -> None:
     assert none.decided
     assert not none.positive
     assert not none.negative
+
+
+def test_values_without_variation_decide_by_themselves() -> None:
+    same = interval([1.0, 1.0])
+    assert [same.p_above(value) for value in (0.5, 1.0, 1.5)] == [0.0, 1.0, 1.0]
+    assert [same.p_below(value) for value in (0.5, 1.0, 1.5)] == [1.0, 1.0, 0.0]
+    assert (same.at(0.5).low, same.at(0.5).high) == (1.0, 1.0)
+    # A ratio of positive numbers is above - 1.
+    factors = geometric_ratio([2.0, 1.0], [1.0, 2.0])
+    assert [factors.p_above(value) for value in (-2.0, -1.0, 0.0)] == [0.0, 0.0, 0.5]
+
+
+def test_bounds_alone_have_no_other_level_and_no_test() -> None:
+    bounds = Interval(1.0, 0.0, 2.0)
+    assert math.isnan(bounds.p_above(0.0))
+    assert math.isnan(bounds.p_below(0.0))
+    with pytest.raises(ParameterError, match="one of measured values"):
+        bounds.at(0.9)
+
+
+def test_a_shift_moves_everything() -> None:
+    found = interval([0.2, 0.9, 0.7], bounds=(0.0, 1.0))
+    moved = found.shift(2.0)
+    assert (moved.mean, moved.low, moved.high) == (found.mean + 2.0, found.low + 2.0, found.high + 2.0)
+    assert (moved.at(0.999).low, moved.at(0.999).high) == (2.0, 3.0)
+
+
+def test_jobs_of_one_cluster_count_together() -> None:
+    values = np.array([1.0, 3.0, 2.0, 4.0, 9.0, 5.0])
+    assert clustered_interval(values, np.arange(6)).text(".6f") == interval(values).text(".6f")
+    twice = clustered_interval(np.repeat(values, 3), np.repeat(np.arange(6), 3))
+    assert twice.text(".6f") == interval(values).text(".6f")
+    # Clusters of two sizes: the variance of the ratio of sums, by hand.
+    mean = clustered_interval([0.0, 0.0, 3.0], ["a", "a", "b"])
+    assert (mean.mean, mean.error) == (1.0, pytest.approx(np.sqrt(2 * ((-2.0) ** 2 + 2.0**2) / 9)))
+    with pytest.raises(ParameterError, match="clusters must be two or more different ones"):
+        clustered_interval([1.0, 2.0], [0, 0])
+
+
+def test_medians_of_resampled_clusters() -> None:
+    # Of two clusters both are drawn half of the time, and each twice a quarter: gaps of 1, 0 and 2.
+    found = median_gap([0.0, 2.0], [0.0, 0.0], ["a", "b"], seed=1, resamples=2000)
+    assert (found.mean, found.freedom) == (1.0, 1)
+    assert found.error == pytest.approx(math.sqrt(0.5), rel=0.05)
+    assert found.high - 1.0 == pytest.approx(12.706 * found.error, rel=1e-4)
+    assert median_gap([1.0, 2.0], [0.0, 1.0], [0, 1]) == Interval(1.0, 1.0, 1.0)
+    for clusters in ([0, 0], [0, 1, 2]):
+        with pytest.raises(ParameterError, match="two or more different ones"):
+            median_gap([1.0, 2.0], [0.0, 1.0], clusters)
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, math.nan], [1.0, math.inf], [[1.0, 2.0]]])

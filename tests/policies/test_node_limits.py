@@ -11,7 +11,7 @@ from holdfast.policies.node_limits import largest_admitted_size, spare
 from holdfast.policies.port import Window
 from holdfast.simulator import Result, simulate
 from holdfast.workloads.outages.outage import Outage, OutageKind, first_outage_fault
-from tests.policies.test_policies import View, Waiting
+from tests.policies.test_policies import Reserved, Running, View, Waiting
 from tests.reference.windows import Batch, Closed, replay
 from tests.support.jobs import malleable, rigid
 
@@ -117,8 +117,42 @@ class TestSpare:
         assert spare(self.view, 35) == 10 - 4 - 7
         assert spare(self.view, 35, [(19, 3), (27, 1)]) == 10 - 4 - 7 - 1
 
+    def test_the_ends_of_windows_and_jobs(self) -> None:
+        def left(until: int, **own: Any) -> int:
+            return spare(View(10, nodes=10, **own), until)
+
+        assert left(99) == 10
+        # A window within a microsecond of the time is later, and a job that ends within one of its start is gone.
+        one = [Window(20, 30, 4)]
+        assert [left(until, windows=one) for until in (21, 22)] == [10, 6]
+        assert [left(40, windows=one, releases=[(end, 1, 3)]) for end in (21, 22)] == [6, 3]
+        started = View(10, windows=one, nodes=10)
+        assert [spare(started, 40, [(end, 3)]) for end in (21, 22)] == [6, 3]
+        # One that has begun counts from now on; those that end when another starts need no nodes with it.
+        assert left(40, windows=[Window(-9, 30, 4)], releases=[(1, 1, 2), (2, 2, 1)]) == 5
+        assert left(40, windows=[Window(10, 20, 4), Window(20, 30, 3)]) == 6
+        assert left(40, windows=[Window(10, 20, 2), Window(20, 30, 3)], releases=[(15, 1, 4)]) == 4
+
+    def test_borrowed_nodes_of_reservations_stay_with_their_jobs(self) -> None:
+        window = [Window(21, 30, 4)]
+        over, going, *staying = (Running(7, 3, expected_end=end, borrowed=3, lender=1) for end in (15, 22, 23, 50))
+        for runs, lenders, expected in (
+            ([over, going], [1], 6),
+            ([over, *staying[:1]], [1], 3),
+            (staying, [1], 0),
+            (staying, [2, 1], 0),
+            (staying, [2], 6),
+            (staying, [], 6),
+        ):
+            reservations = [Reserved(job_id, 4, 0) for job_id in lenders]
+            assert spare(View(0, running=runs, reservations=reservations, windows=window, nodes=10), 40) == expected
+
     def test_admitted(self) -> None:
         assert largest_admitted_size(self.view, Waiting(1, 3, 20), 3) == 3
         assert largest_admitted_size(self.view, Waiting(1, 1, 24), 1) == 1
         assert largest_admitted_size(self.view, Waiting(1, 2, 24), 2) == 0
         assert largest_admitted_size(self.view, Waiting(1, 1, 60), 1) == 0
+        # Eight nodes until 25 are too many; on the five that are left it runs until 40.
+        one = View(10, windows=[Window(20, 30, 5)], nodes=10)
+        sizes = [largest_admitted_size(one, Waiting(1, 8, 25, least=least), 8) for least in (2, 5, 6)]
+        assert sizes == [5, 5, 0]

@@ -33,8 +33,11 @@ def past(*errors: float, count: int = 10, starts: float = 0.0) -> MedianErrors:
         # Too few are known at the time.
         (past(1e9, 0.0, 0.0, 1e9, count=9), 3.0),
         (past(1e9, 0.0, 0.0, 1e9, starts=51.0), 3.0),
+        (past(1e9, 0.0, 0.0, 1e9, starts=50.0), 4.5),
         # The last ones count.
         (MedianErrors(np.repeat([[1e9, 0, 0, 1e9], [1e9, 1e9, 0, 1e9]], [300, 160], axis=0), np.zeros(460)), 4.0),
+        # The median of the last 160 errors of the first expert is between 0 and 1e9; with one more it would be 1e9.
+        (MedianErrors(np.repeat([[5e8, 1e9, 1e20, 1e20], [5e8, 0, 1e20, 1e20]], [81, 80], axis=0), np.zeros(161)), 4.0),
     ],
 )
 def test_near_medians_weigh_more(known: MedianErrors, median: float) -> None:

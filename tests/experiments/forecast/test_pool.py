@@ -52,6 +52,17 @@ def test_the_weight_has_the_least_loss_of_the_known_tests(seed: int) -> None:
     assert simulation_weight(past, -1.0) == 0.0
 
 
+def test_the_last_tests_that_are_known_decide() -> None:
+    one = PoolTerms(np.ones(1), np.ones(1), np.array([5.0]))
+    # Ten further tests gain nothing.
+    assert simulation_weight(one, 5.0) == pytest.approx(1 / 11)
+    assert simulation_weight(one, 4.9) == 0.0
+    first = PoolTerms(np.eye(1, 160)[0], np.ones(160), np.zeros(160))
+    assert simulation_weight(first, 0.0) == pytest.approx(1 / 170)
+    forgotten = PoolTerms(*(np.append(column, 0.0) for column in first))
+    assert simulation_weight(forgotten, 0.0) == 0.0
+
+
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 1.0]))
 def test_quantiles_of_a_pool_are_those_of_the_mixed_distribution_functions(seed: int, weight: float) -> None:
     rng = np.random.default_rng(seed)
@@ -59,6 +70,7 @@ def test_quantiles_of_a_pool_are_those_of_the_mixed_distribution_functions(seed:
     corrected, simulated = np.sort(5.0 + np.maximum(0.0, rng.normal(0.5, 1.0, (2, len(STEPS)))))
     mixed = pool(corrected, simulated, weight)
     assert np.all(np.diff(mixed) >= 0)
+    assert weight > 0.0 or np.array_equal(mixed, corrected)
     functions = [WaitQuantiles(STEPS, from_scale(quantiles).tolist()) for quantiles in (corrected, simulated)]
     for level, quantile in zip(STEPS, mixed.tolist(), strict=True):
         low, high = (

@@ -13,9 +13,9 @@ from holdfast.experiments.cli import main
 from holdfast.experiments.recordings.gain_rows import gain_rows
 from holdfast.experiments.recordings.job_groups import group_names
 from holdfast.experiments.recordings.paired_comparison import Gains, gains
-from holdfast.experiments.statistics import clustered_interval, interval
+from holdfast.experiments.statistics import interval
 from holdfast.experiments.tables import read_csv
-from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.table.job import Job
 from holdfast.workloads.table.job_table import write_job_table
 from tests.support.jobs import rigid
@@ -108,18 +108,6 @@ def test_starved_jobs_and_percentiles_are_compared() -> None:
     row = found.of()[0]
     assert (row["first_p99"], row["second_p99"]) == tuple(pytest.approx(np.quantile(side, 0.99)) for side in waits)
     assert f"{row['first_longest']:,.1f} -> {row['second_longest']:,.1f}" in str(found)
-
-
-def test_jobs_of_one_cluster_count_together() -> None:
-    values = np.array([1.0, 3.0, 2.0, 4.0, 9.0, 5.0])
-    assert clustered_interval(values, np.arange(6)).text(".6f") == interval(values).text(".6f")
-    twice = clustered_interval(np.repeat(values, 3), np.repeat(np.arange(6), 3))
-    assert twice.text(".6f") == interval(values).text(".6f")
-    # Clusters of two sizes: the variance of the ratio of sums, by hand.
-    mean = clustered_interval([0.0, 0.0, 3.0], ["a", "a", "b"])
-    assert (mean.mean, mean.error) == (1.0, pytest.approx(np.sqrt(2 * ((-2.0) ** 2 + 2.0**2) / 9)))
-    with pytest.raises(ParameterError, match="clusters must be two or more different ones"):
-        clustered_interval([1.0, 2.0], [0, 0])
 
 
 def test_other_jobs_are_refused_in_one_sentence(pair: tuple[hf.Result, hf.Result]) -> None:

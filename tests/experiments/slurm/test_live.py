@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +29,10 @@ from holdfast.experiments.slurm.recorded_replay import read_replay
 from holdfast.policies.planning.costs import CostModel
 from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.workloads.table.job_table import write_job_table
+from tests.experiments.slurm import workflow_lab
 from tests.experiments.slurm.awkward_tables import random_awkward_table, submit_awkward_table
 from tests.experiments.slurm.served_tables import random_served_table
-from tests.experiments.slurm.workflow_lab import measure_responses
+from tests.experiments.slurm.test_workflows import nextflow_attempts
 from tests.support.processes import until
 
 pytestmark = pytest.mark.slurm
@@ -180,13 +182,60 @@ def test_attempts_of_a_plan_respond_sooner_than_doubling(
 ) -> None:
     """Twelve jobs of unknown runtime, by the recipe and doubled, each way on four nodes of its own."""
     monkeypatch.chdir(tmp_path)
-    found = measure_responses(lab, SEED, 12, load=0.6, scripts=True)
+    found = workflow_lab.measure_responses(lab, SEED, 12, load=0.6, scripts=True)
     print(found)
     # No saved work is lost: an attempt goes on from where the one before it was.
     assert found["plan"].repeated == 0
     assert found["double"].repeated > 0
     # Twelve jobs decide no more than that; 200 are measured by workflow_lab.
     assert found["plan"].mean < found["double"].mean
+
+
+#: What Nextflow's batch script does with signals. Timers do not follow the lab's clock: a minute is a second.
+BATCH_SCRIPT = """#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --signal=B:USR2@30
+trap 'printf -- ${status:=$?} > exitcode; exit $status' EXIT
+trap '[[ "$pid" ]] && kill $pid' TERM INT USR2
+trap '' USR1
+timeout() {
+    local words=() word
+    for word; do
+        [[ $word =~ ^([0-9]+)m$ ]] && word=${BASH_REMATCH[1]}s
+        words+=("$word")
+    done
+    /usr/bin/timeout "${words[@]}"
+}
+export -f timeout
+(set -o pipefail; (bash -ue command.sh | tee out) 3>&1 1>&2 2>&3 | tee err) &
+pid=$!
+wait $pid || status=$?
+"""
+
+
+def test_attempts_of_nextflow_lose_no_saved_work(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = ReservationPlan([600, 1500, 3000], [True, True, False], CostModel(checkpoint=60, restart=40))
+    Path("plan.json").write_text(plan.to_json())
+    shutil.copy(DOCS / "examples" / "slurm" / "attempts.py", tmp_path)
+    Path("heat.py").write_text(workflow_lab.PROGRAM)
+    Path("python").symlink_to(sys.executable)
+    Path("script").write_text(BATCH_SCRIPT)
+    statuses = []
+    for attempt in nextflow_attempts(workflow_lab.limits_of_plan(tmp_path)):
+        # bash runs functions, but not by exec.
+        command = attempt.command.removeprefix("exec ").replace("heat.py 300 1", "heat.py 1400")
+        Path("command.sh").write_text(command)
+        state, path = f"HOLDFAST_STATE={tmp_path}/state", f"PATH={tmp_path}:{os.environ['PATH']}"
+        called(lab, "env", state, path, "sbatch", "--wait", f"--time={attempt.minutes}", "--export=ALL", "script")
+        until(lambda: is_empty(lab), 60)
+        statuses.append(int(Path("exitcode").read_text()))
+        if attempt.strategies[str(statuses[-1])] == "finish":
+            break
+    # Two attempts save: after nine minutes, and after fourteen, half a minute of which restores the state.
+    assert statuses == [85, 85, 0]
+    spans = [tuple(map(float, Path(f"attempt-{number}").read_text().split())) for number in range(3)]
+    assert all(reached == begin for (_, reached), (begin, _) in pairwise(spans))
 
 
 def restart_controller(lab: Lab) -> None:

@@ -85,7 +85,7 @@ def begun(path: Path, processes: list[subprocess.Popen[bytes]]) -> subprocess.Po
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
-@pytest.mark.parametrize("times", [120, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_short_programs_leave_no_timer(times: int, tmp_path: Path, processes: list[subprocess.Popen[bytes]]) -> None:
     rng = random.Random(times)
     for number, program in enumerate(PROGRAMS):

@@ -6,10 +6,12 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -62,20 +64,78 @@ def test_snakemake_asks_for_the_limit_of_the_attempt(limits: list[int]) -> None:
     names: dict[str, Any] = {}
     exec(text.partition("rule")[0], names)
     (runtime,) = re.findall(r"runtime=(lambda .*),\n", text)
-    (retries,) = re.findall(r"retries: (.*)\n", text)
     asked: Callable[[object, int], int] = eval(runtime, names)
-    assert [asked(None, attempt) for attempt in range(1, eval(retries, names) + 2)] == limits
+    assert [asked(None, attempt) for attempt in range(1, len(limits) + 1)] == limits
+    # The plan of the page.
+    (printed,) = re.findall(r"prints the limits in minutes: ([\d ]+)\.", PAGE)
+    (retries,) = re.findall(r"--retries (\d+)", PAGE)
+    assert int(retries) == len(printed.split()) - 1
+
+
+#: A program that saves when it gets the signal, as the guide asks.
+SAVES = """import signal, sys, time
+def save(*_):
+    print("saved", *sys.argv[1:], flush=True)
+    sys.exit(85)
+signal.signal(signal.SIGUSR1, save)
+time.sleep(60)
+"""
 
 
 @pytest.mark.system
-def test_nextflow_reads_the_limits(limits: list[int]) -> None:
-    text = block("main.nf")
-    (command,) = re.findall(r'^minutes = "(.*)"\.execute\(\)\.text\.trim\(\)\.split\(" "\)', text, re.MULTILINE)
-    words = [sys.executable, *command.split()[1:]]
-    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    assert [int(word) for word in printed.strip().split(" ")] == limits
-    assert "minutes[task.attempt - 1]" in text
-    assert "maxRetries minutes.size() - 1" in text
+@pytest.mark.parametrize("name", ["Snakefile", "main.nf"])
+def test_the_program_saves_three_minutes_before_the_limit(name: str, limits: list[int]) -> None:
+    Path("heat.py").write_text(SAVES)
+    if name == "Snakefile":
+        (shell,) = re.findall(r'shell:\n((?: +".*"\n)+)', block(name))
+        command = "".join(re.findall(r'"(.*)"', shell)).format(
+            resources=SimpleNamespace(runtime=limits[0]), output="result.txt"
+        )
+    else:
+        command = nextflow_attempts(limits)[0].command + " > result.txt"
+    # Nine minutes are nine tenths of a second here.
+    Path("timeout").write_text('#!/bin/bash\nexec /usr/bin/timeout "${@/#9m/0.9s}"\n')
+    Path("timeout").chmod(0o755)
+    Path("python").symlink_to(sys.executable)
+    path = f"{Path.cwd()}:{os.environ['PATH']}"
+    script = f"trap '' USR1\n(set -o pipefail; bash -c {shlex.quote(command.replace('$((12 - 3))', '9'))} | cat)"
+    done = subprocess.run(["bash", "-c", script], env={**os.environ, "PATH": path}, check=False)
+    assert done.returncode == 85
+    assert Path("result.txt").read_text() == "saved 300 1\n"
+
+
+@pytest.mark.system
+def test_nextflow_asks_for_the_limit_of_the_attempt(limits: list[int]) -> None:
+    attempts = nextflow_attempts(limits)
+    assert [one.minutes for one in attempts] == limits
+    for one, limit in zip(attempts, limits, strict=True):
+        assert one.retries == len(limits) - 1
+        # Saved, or killed; not done, or wrong.
+        assert one.strategies == {"0": "finish", "1": "finish", "85": "retry", "140": "retry", "143": "retry"}
+        assert f" {limit - 3}m python {Path.cwd()}/heat.py 300 1" in one.command
+
+
+@dataclass(frozen=True)
+class NextflowAttempt:
+    """An attempt that Nextflow would make: limit [min], retries, what follows an exit status, and command."""
+
+    minutes: int
+    retries: int
+    strategies: dict[str, str]
+    command: str
+
+
+def nextflow_attempts(limits: Sequence[int]) -> list[NextflowAttempt]:
+    """The attempts of the page's script, evaluated by Groovy in the current directory."""
+    java = shutil.which("java")
+    if java is None or shutil.which("groovy") is None:
+        pytest.skip("groovy is not here (Debian: groovy)")
+    Path("main.nf").write_text(block("main.nf"))
+    harness = Path(__file__).with_name("nextflow_attempts.groovy")
+    words = ["groovy", str(harness), "main.nf", " ".join(map(str, limits)), str(Path.cwd())]
+    own = {**os.environ, "JAVA_HOME": str(Path(java).resolve().parents[1])}
+    printed = subprocess.run(words, env=own, capture_output=True, text=True, check=True).stdout
+    return [NextflowAttempt(**{**one, "command": one["command"].strip()}) for one in json.loads(printed)]
 
 
 def test_submitit_submits_again_with_the_next_limit(limits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

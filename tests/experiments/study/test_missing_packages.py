@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,8 +16,6 @@ from holdfast.experiments.study.reproduction import Done, Reproduction, _reprodu
 from holdfast.experiments.study.rules import Outcome
 from holdfast.experiments.study.verdicts import Statement, Verdict, text
 from holdfast.workloads.ground.errors import MissingPackageError, installation
-from tests.places import ROOT
-from tests.plain import OPTIONAL
 
 
 @dataclass(frozen=True)
@@ -77,16 +73,3 @@ def test_the_sensitivity_names_its_package(tmp_path: Path, monkeypatch: pytest.M
     how = Reproduction(tmp_path, "0", quick=True, catalogue=lambda: {experiment.id: experiment})
     done = _reproduce(experiment.id, how, 1)
     assert done.missing == 'it needs the package SALib; install it with pip install "holdfast[study]"'
-
-
-@pytest.mark.system
-def test_commands_without_any_optional_package(tmp_path: Path) -> None:
-    for name in OPTIONAL:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text(f"raise ModuleNotFoundError('blocked', name={name!r})\n")
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    found = subprocess.run(
-        [sys.executable, "-m", "tests.plain"],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert found.returncode == 0, found.stdout + found.stderr

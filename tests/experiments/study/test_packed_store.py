@@ -165,7 +165,8 @@ def test_the_command_says_what_a_limit_may_be(capsys: pytest.CaptureFixture[str]
 def test_a_measurement_in_parts_is_the_same_as_in_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = ["experiment", "hybrid-readings", "--quick", "--workers", "1", "--seed", "3", "--set", "jobs=60"]
+    call = ["experiment", "hybrid-readings", "--quick", "--workers", "1", "--seed", "3"]
+    call += [f"--set={name}" for name in ("jobs=60", "mixes=W2", "mix=W2", "screened_mixes=W2", "neighbour_mixes=W2")]
     rows, parts = tmp_path / "rows.xz", 0
     left = [0]
     text = row_cache.piece_text
@@ -180,7 +181,7 @@ def test_a_measurement_in_parts_is_the_same_as_in_one(
     monkeypatch.setattr(row_cache, "piece_text", piece_text)
     while True:
         # A new machine each time: nothing but the file is left of the former one.
-        directory, parts, left[0] = tmp_path / f"machine {parts}", parts + 1, 60
+        directory, parts, left[0] = tmp_path / f"machine {parts}", parts + 1, 30
         taken = ["--from", str(rows)] if rows.exists() else []
         if main([*call, "-o", str(directory), "--limit", "1h", "--pack", str(rows), *taken]) == 0:
             break

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import stats
 from holdfast.policies.kernels import compiled_or_plain
 from holdfast.policies.planning import kernel
 from holdfast.policies.planning.costs import CostModel, Table
+from holdfast.policies.planning.grid_refinement import Growth, grow_grid
 from holdfast.policies.planning.optimal import cheapest
 from holdfast.policies.planning.periodic import periodic_costs
 from holdfast.policies.planning.plan import ReservationPlan
@@ -204,6 +206,11 @@ def test_a_default_plan_loads_no_heavy_library() -> None:
     assert not shown.split()
 
 
+def test_equal_tables_are_one_in_a_set() -> None:
+    tables = [Table([1.0, 2.0], [0.5, 1.0]), Table(np.array([1, 2]), (0.5, 1.0)), Table([1.0, 2.0], [0.5, 2.0])]
+    assert len(set(tables)) == len({CostModel(checkpoint=table) for table in tables}) == 2
+
+
 # -- plans --
 
 
@@ -296,6 +303,7 @@ def test_beyond_the_last_milestone() -> None:
     assert lost.extend(20.0).length.tolist() == [10, 15, 22.5]
     assert lost.paid_cost([10, 10.5, 15.1]).tolist() == [10, 25, 47.5]
     assert lost.extend(10.0) is lost
+    assert (lost.extension, lost.extension_checkpointed, kept.extension_checkpointed) == (1.5, False, True)
 
 
 def test_the_introduction_of_the_paper() -> None:
@@ -331,6 +339,12 @@ def test_periodic_plans_are_the_best_of_their_kind() -> None:
         assert plan.checkpointed.tolist() == ([True] * 3 + [False] if name.startswith("all") else [False] * 4)
 
 
+def test_a_search_ends_at_its_largest_number() -> None:
+    # Where nothing costs anything, one more reservation is always better.
+    for most, expected in (({}, 1000), ({"most": 3}, 3)):
+        assert len(STRATEGIES["all-ckpt-periodic"](uniform(1.0, 20.0), CostModel(), **most)) == expected
+
+
 def test_periodic_costs_vary_with_the_milestone() -> None:
     distribution = uniform(1.0, 20.0)
     costs = CostModel(1, 1, 0.1, lambda t: 0.1 + 0.02 * t, lambda t: 0.3 - 0.01 * t)
@@ -354,6 +368,12 @@ def test_rules_of_thumb() -> None:
     assert [bool(plan.checkpointed.all()) for plan in found.values()] == [False, False, True, True]
     assert STRATEGIES["neuro"](runs, costs, k=3).extend(9.0).length.tolist() == [6.5, 3.75]
     assert STRATEGIES["masi"](runs, costs, k=10, factor=2.0).milestones.tolist() == [4.375, 8.75, 17.5]
+    # The mean of equal runs is rounded to a bit more than each of them, and the factor is that of longer jobs.
+    for name in ("masi", "neuro-avg"):
+        assert STRATEGIES[name]([0.1, 0.1, 0.1], costs).milestones.tolist() == [0.1]
+    assert [plan.extension for plan in found.values()] == [1.5] * 4
+    assert {name: STRATEGIES[name](distribution_or_runs=runs, costs=costs) for name in found} == found
+    assert STRATEGIES["maximum"](runs, costs, k=3, factor=2.0).extend(13.0).milestones.tolist() == [6.0, 12.0, 24.0]
     distribution = uniform(2.0, 12.0)  # a distribution stands for all runs that there could be
     assert STRATEGIES["maximum"](distribution, costs).milestones.tolist() == [12.0]
     assert STRATEGIES["neuro-avg"](distribution, costs).milestones.tolist() == [7.0, 10.5, 15.75]
@@ -403,7 +423,10 @@ WRONG: dict[str, Callable[[], object]] = {
     "milestones must be one or more": lambda: ReservationPlan([], True),
     "checkpointed": lambda: ReservationPlan([1.0, 2.0], [True]),
     "memory": lambda: ReservationPlan([1.0, 2.0], True, memory=[1.0]),
+    "memory must be finite numbers": lambda: ReservationPlan([1.0, 2.0], True, memory=[1.0, 0.0]),
+    "memory must be finite numbers > 0": lambda: ReservationPlan([1.0, 2.0], True, memory=[-1.0, 1.0]),
     "extension": lambda: ReservationPlan([1.0], True, extension=1.0),
+    "runtime": lambda: ReservationPlan([1.0], True).extend(1.1e250),
     "runtimes": lambda: ReservationPlan([1.0], True).paid_cost([-1.0]),
     "runs": lambda: optimal([], CostModel()),
     "runs must be a distribution": lambda: optimal(["a"], CostModel()),
@@ -467,6 +490,58 @@ def test_a_grid_that_is_used_up_grows_until_the_cost_settles() -> None:
     for other, prices in ((exponential(1.0), costs), (uniform(1.0, 2.0), CostModel())):
         assert optimal(other, prices).growth is None
         assert optimal(other, prices) == optimal(other, prices, n=500)
+
+
+@dataclass
+class Drawn:
+    """A plan of a given number of reservations and a given cost."""
+
+    count: int
+    cost: float
+
+    def __len__(self) -> int:
+        return self.count
+
+    def expected_cost(self, distribution: Distribution, /) -> float:
+        return self.cost
+
+
+@pytest.mark.parametrize(
+    ("first", "count", "costs", "kept", "growth"),
+    [
+        # Of ten cells three are not enough to grow, four are.
+        (10, 3, {10: 100.0}, 10, None),
+        (10, 4, {10: 100.0, 20: 80.0, 40: 79.96}, 40, Growth(10, 40, 0.0005, True)),
+        # The next doubling would have more than 8,000 cells.
+        (3000, 2000, {3000: 100.0, 6000: 90.0}, 6000, Growth(3000, 6000, 0.1, False)),
+        (4000, 2000, {4000: 100.0, 8000: 90.0}, 8000, Growth(4000, 8000, 0.1, False)),
+        # The last doubling changes nothing, as with few values, or no cost can be computed.
+        (10, 9, {10: 100.0, 20: 80.0, 40: 80.0}, 20, None),
+        (10, 9, {10: 100.0, 20: float("nan")}, 10, None),
+    ],
+)
+def test_a_grid_is_doubled_until_it_gains_a_thousandth(
+    first: int, count: int, costs: dict[int, float], kept: int, growth: Growth | None
+) -> None:
+    drawn = {cells: Drawn(count, cost) for cells, cost in costs.items()}
+    each = [CostModel(gamma=1.0), CostModel(checkpoint=1.0), CostModel(restart=1.0)]
+    for prices in (*each, CostModel(checkpoint=lambda t: 0.0 * t), CostModel(restart=lambda t: 0.0 * t)):
+        plan, found = grow_grid(
+            lambda cells: (drawn[cells], 10 if first == 10 else cells), uniform(1, 2), prices, first
+        )
+        assert plan is drawn[kept]
+        assert found == (growth if growth is None else replace(growth, gain=pytest.approx(growth.gain)))
+    # If nothing costs anything a plan may have all cells.
+    assert grow_grid(lambda cells: (drawn[cells], cells), uniform(1, 2), CostModel(), first) == (drawn[first], None)
+
+
+def test_a_growth_says_by_how_much_the_cost_fell() -> None:
+    assert (
+        Growth(500, 2000, 0.00052, True)
+        .describe()
+        .endswith("grew to 2,000: the last doubling made the plan cheaper by 0.052 %")
+    )
+    assert "the last doubling made the plan cheaper by 5.2 %; a maximum" in Growth(500, 8000, 0.052, False).describe()
 
 
 @pytest.mark.slow

@@ -180,7 +180,7 @@ def test_verdicts_of_figure_17_can_fail() -> None:
 def test_measured_runs_save_memory_on_the_other_machine(tmp_path: Path) -> None:
     item = find_experiment("profiles-fig18")
     tasks = str(shared_file("slant", "slant_drd_tasks.csv"))
-    verdicts = run_experiment(item, replace(item.quick, tasks=tasks, scales=("measured",)), 0, tmp_path, "0")
+    verdicts = run_experiment(item, replace(item.quick, tasks=tasks, scales=("measured",)), 0, tmp_path, "0", workers=1)
     assert verdicts[-1].claim.startswith("the factor of the first")
     assert verdicts[-1].outcome != Outcome.FAILS
     assert Outcome.NOT_COMPARABLE not in {verdict.outcome for verdict in verdicts}

@@ -119,7 +119,7 @@ def test_hpc_does_not_vary() -> None:
 @pytest.mark.parametrize("name", TINY)
 def test_each_experiment_runs(name: str, tmp_path: Path) -> None:
     item = find_experiment(name)
-    verdicts = run_experiment(item, replace(item.parameters, **TINY[name]), 1, tmp_path, "0")
+    verdicts = run_experiment(item, replace(item.parameters, **TINY[name]), 1, tmp_path, "0", workers=1)
     assert verdicts
     assert all(verdict.measured for verdict in verdicts)
     assert never_flips(item, read_tables(name, tmp_path)) == []
@@ -325,7 +325,7 @@ def test_the_printed_table_would_pass() -> None:
 
 def test_the_table_is_ordered_as_the_papers(tmp_path: Path) -> None:
     item = find_experiment("checkpoint-table4")
-    run_experiment(item, replace(item.parameters, **TINY["checkpoint-table4"]), 1, tmp_path, "0")
+    run_experiment(item, replace(item.parameters, **TINY["checkpoint-table4"]), 1, tmp_path, "0", workers=1)
     tables = read_tables("checkpoint-table4", tmp_path)
     rows, runs = tables[""], tables["runs"]
     gains = [row["utilization_gain"] for row in rows]

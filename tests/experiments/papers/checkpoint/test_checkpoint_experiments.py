@@ -65,7 +65,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         if not (root / name).exists():
             (root / name).mkdir()
             item = known[name]
-            run_experiment(item, replace(item.parameters, **TINY[name]), 0, root / name, "0")
+            run_experiment(item, replace(item.parameters, **TINY[name]), 0, root / name, "0", workers=1)
         return root / name
 
     return directory

@@ -272,7 +272,7 @@ def test_wrong_parameters() -> None:
 @pytest.mark.system
 def test_readings_are_simulated_as_they_say(tmp_path: Path) -> None:
     parameters = Readings(
-        jobs=150,
+        jobs=60,
         traces=2,
         mixes=("W2",),
         mix="W2",
@@ -302,7 +302,7 @@ def test_readings_are_simulated_as_they_say(tmp_path: Path) -> None:
     opposite = DESIGN[-1]
     block = 1 + int(year_blocks(4)[-1])
     for stage, choice, own in (("screening", opposite, block), ("finalists", named_reading("default"), 2)):
-        year = preset_year(choice.preset, ThetaYear(jobs=150))
+        year = preset_year(choice.preset, ThetaYear(jobs=60))
         jobs = assign(generate(year, own), seed=own, notice_mix="W2", **choice.assignment)
         result = simulate(jobs, 4392, choice.mechanism("CUP-PAA"), events=False, **choice.options)
         row = next(

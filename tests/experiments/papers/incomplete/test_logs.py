@@ -300,7 +300,7 @@ def test_measured_runs_of_slant_are_alike(tmp_path: Path) -> None:
     item = find_experiment("incomplete-fig7")
     path = str(shared_file("slant", "slant_makespan.csv"))
     parameters = replace(item.quick, makespans=path, sizes=(10, 80), repetitions=2, families=FEW, cells=100)
-    verdicts = run_experiment(item, parameters, 0, tmp_path, "0")
+    verdicts = run_experiment(item, parameters, 0, tmp_path, "0", workers=1)
     assert outcomes(verdicts, "share patterns") == {Outcome.HOLDS}
     assert [verdict.claim.partition(":")[0] for verdict in verdicts[::3]] == [
         "SLANT, OASIS",

@@ -46,7 +46,7 @@ def test_every_row_of_the_paper_has_an_experiment() -> None:
 @pytest.mark.parametrize("name", PROFILES)
 def test_drawn_runs_are_judged_and_never_compared(name: str, tmp_path: Path) -> None:
     item, parameters = tiny(name)
-    verdicts = run_experiment(item, parameters, 1, tmp_path, "0")
+    verdicts = run_experiment(item, parameters, 1, tmp_path, "0", workers=1)
     assert verdicts
     assert {verdict.outcome for verdict in verdicts} == {Outcome.NOT_COMPARABLE}
     assert all(verdict.remark for verdict in verdicts)
@@ -80,7 +80,7 @@ def test_verdicts_on_durations_can_go_either_way() -> None:
 def test_the_measured_walltimes_are_those_of_the_paper(tmp_path: Path) -> None:
     item = find_experiment("profiles-fig2")
     parameters = replace(item.parameters, makespans=str(shared_file("slant", "slant_makespan.csv")))
-    verdicts = run_experiment(item, parameters, 0, tmp_path, "0")
+    verdicts = run_experiment(item, parameters, 0, tmp_path, "0", workers=1)
     assert [verdict.outcome for verdict in verdicts] == [Outcome.HOLDS, Outcome.HOLDS]
 
 
@@ -92,14 +92,14 @@ def test_the_measured_tasks_are_those_of_the_paper(name: str, outcome: Outcome, 
     """Eighty-eight runs cannot tell a share from the printed one to three points."""
     item = find_experiment(name)
     parameters = replace(item.parameters, tasks=str(shared_file("slant", "slant_drd_tasks.csv")))
-    verdicts = run_experiment(item, parameters, 0, tmp_path, "0")
+    verdicts = run_experiment(item, parameters, 0, tmp_path, "0", workers=1)
     assert {verdict.outcome for verdict in verdicts} == {outcome}
 
 
 def test_one_sign_of_table_1_is_a_misprint(tmp_path: Path) -> None:
     item = find_experiment("profiles-table1")
     parameters = replace(item.parameters, tasks=str(shared_file("slant", "slant_drd_tasks.csv")))
-    first = run_experiment(item, parameters, 0, tmp_path, "0")[0]
+    first = run_experiment(item, parameters, 0, tmp_path, "0", workers=1)[0]
     assert first.outcome == Outcome.FAILS
     assert first.measured == "20 of 21"
     assert first.remark == "tasks 1, 5: printed -0.114, measured 0.114"
@@ -109,6 +109,6 @@ def test_the_measured_runs_rank_the_strategies_as_printed(tmp_path: Path) -> Non
     item = find_experiment("profiles-fig13")
     tasks = str(shared_file("slant", "slant_drd_tasks.csv"))
     parameters = replace(item.parameters, tasks=tasks, samples=(50,), repetitions=3, n=300)
-    verdicts = run_experiment(item, parameters, 0, tmp_path, "0")
+    verdicts = run_experiment(item, parameters, 0, tmp_path, "0", workers=1)
     assert verdicts[0].outcome == Outcome.HOLDS
     assert "mem-all-ckpt-v2" in verdicts[0].measured
