@@ -133,10 +133,10 @@ def _own_branch(toctree: Callable[..., str], **options: Any) -> str:
     return toctree(**{**options, "collapse": True})
 
 
-def find_built_in_types(app: Any, doctree: Any) -> None:
-    """Let Sphinx not compare each built-in type of an annotation with the ends of all names of the reference.
+def find_built_in_types_by_name(app: Any, doctree: Any) -> None:
+    """Keep Sphinx from searching all names of the reference for one that ends in ``.int`` or another built-in type.
 
-    That took 7 % of the time of the build.
+    The search took 7 % of the time of the build.
     """
     for node in doctree.findall(pending_xref):
         if node.get("refspecific") is False and (node["reftarget"] == "None" or hasattr(builtins, node["reftarget"])):
@@ -146,4 +146,4 @@ def find_built_in_types(app: Any, doctree: Any) -> None:
 def setup(app: Any) -> None:
     """Connect the navigation before the theme uses it."""
     app.connect("html-page-context", branch_navigation, priority=400)
-    app.connect("doctree-read", find_built_in_types)
+    app.connect("doctree-read", find_built_in_types_by_name)

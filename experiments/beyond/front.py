@@ -279,8 +279,6 @@ def _trade_off(data: Measured, metric: str) -> Verdict:
     remark = f"front: {listed}; {counted[Standing.OPEN]} open, {counted[Standing.BEATEN]} beaten"
     if fastest is surest:
         others = [point for point in points if point is not surest and point.option != _ORACLE]
-        if not others:
-            return statement.open("there is one point alone", rule=_TRADE_OFF)
         beaten = together([item for other in others for item in _better(surest, other)])
         holds = beaten.outcome is Outcome.HOLDS
         decision = Decision(Outcome.FAILS if holds else Outcome.UNDECIDED, beaten.p_value)

@@ -21,8 +21,8 @@ from holdfast.workloads.ground.files import atomic_open
 __all__ = ["Costs", "expected_cost", "experiment_size", "full_costs", "stored_costs"]
 
 _STORE = Path(__file__).with_name("expected_costs.json")
-#: Process-seconds that judgement and pictures of an experiment take: all 77 at small sizes took 7 minutes of two
-#: processes, which measured for 527 s of the 840.
+#: Process-seconds that it takes to judge and draw an experiment. All 77 at small sizes took 840 process-seconds, of
+#: which they measured for 527.
 _PRESENTATION = 4.0
 _UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0}
 

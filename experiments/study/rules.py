@@ -288,7 +288,7 @@ def together(decisions: Sequence[Decision]) -> Decision:
         If there are no decisions.
     """
     if not decisions:
-        raise ValueError("a conjunction is of one or more decisions")
+        raise ValueError("a conjunction needs one or more decisions")
     if any(decision.outcome is Outcome.NOT_COMPARABLE for decision in decisions):
         return Decision(Outcome.NOT_COMPARABLE)
     if all(decision.outcome is Outcome.HOLDS for decision in decisions):

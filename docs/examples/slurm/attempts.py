@@ -24,4 +24,8 @@ def minutes(attempt, plan="plan.json"):
 
 
 if __name__ == "__main__":
-    print(*limits(*sys.argv[1:]))
+    try:
+        print(*limits(*sys.argv[1:]))
+    except (OSError, ValueError, LookupError, AttributeError, TypeError) as error:
+        print(f"attempts.py: PLAN must be a file of holdfast plan --json or advise --json: {error}", file=sys.stderr)
+        sys.exit(2)

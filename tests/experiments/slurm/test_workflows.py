@@ -59,6 +59,15 @@ def test_limits_of_a_plan_and_of_advice(limits: list[int]) -> None:
     assert found("advice.json") == limits
 
 
+@pytest.mark.parametrize("text", [None, "{", "[]", '{"plan": 1}'])
+def test_what_is_no_plan_is_one_sentence(text: str | None, limits: list[int]) -> None:
+    if text is not None:
+        Path("other.json").write_text(text)
+    done = subprocess.run([sys.executable, "attempts.py", "other.json"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("attempts.py: PLAN must be a file of holdfast plan --json or advise --json: ")
+
+
 def test_snakemake_asks_for_the_limit_of_the_attempt(limits: list[int]) -> None:
     text = block("Snakefile")
     names: dict[str, Any] = {}

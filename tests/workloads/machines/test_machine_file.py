@@ -217,7 +217,7 @@ def test_the_first_partition_is_the_default_if_none_says_so() -> None:
     assert make_machine(nodes=[{"names": "n[1-2]", "cores": 8}], partitions=tables).default.name == "b"
 
 
-#: What hypothesis draws by itself begins with a list of all characters of UTF-8, which takes two seconds.
+#: Without an alphabet, hypothesis first lists all characters of UTF-8, which takes two seconds.
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 _WORDS = st.from_regex(r"[a-z][a-z0-9.-]{0,4}", fullmatch=True, alphabet=st.characters(max_codepoint=127))
 _AMOUNTS = st.integers(0, 2**40)
