@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -27,6 +28,11 @@ settings.load_profile("same")
 
 # What is tested is what other processes see. What a power cut would leave is not, and takes ten milliseconds a file.
 os.fsync = lambda descriptor: None
+
+# A shell starts programs in the background with SIGINT ignored, and they hand that on: tests that send it would wait
+# for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What is imported and collected stays until the end. Without these passes over it, collection takes 8 instead of 11 s
 # of each process, and the tests of the simulator 86 instead of 114 s.
