@@ -19,6 +19,8 @@ _OFFSET = 60.0
 SHORTEST = float(np.log(_OFFSET))
 #: Levels of corrected quantiles. Those of reports alone could not say that 40 % of the jobs start at once.
 STEPS = tuple(step / 20 for step in range(1, 20))
+#: Distance of the knots of equal quantiles on the scale; it is far below a second.
+_APART = 1e-12
 
 
 def to_scale(seconds: npt.ArrayLike) -> Floats:
@@ -55,6 +57,7 @@ class WaitQuantiles(NamedTuple):
         """Probability of a start within a time [s].
 
         It is linear between quantiles on the scale; beyond the outer ones it goes on to 0 and 1 with the slope inside.
+        At several equal quantiles it is the highest of their levels.
 
         Examples
         --------
@@ -62,7 +65,10 @@ class WaitQuantiles(NamedTuple):
         >>> [round(found.share(time), 2) for time in (0.0, 30.0, 50.0, 1e6)]
         [0.0, 0.5, 0.95, 1.0]
         """
-        return float(np.interp(to_scale(time), *cdf_knots(to_scale(self.seconds), self.levels)) if time >= 0 else 0.0)
+        if time < 0:
+            return 0.0
+        places, shares = cdf_knots(to_scale(self.seconds), self.levels)
+        return float(np.interp(to_scale(time) + _APART * len(places), places, shares))
 
 
 class Knots(NamedTuple):
@@ -95,5 +101,5 @@ def cdf_knots(quantiles: Floats, levels: Sequence[float]) -> Knots:
     low = quantiles[0] - (quantiles[1] - quantiles[0]) * levels[0] / (levels[1] - levels[0])
     high = quantiles[-1] + (quantiles[-1] - quantiles[-2]) * (1.0 - levels[-1]) / (levels[-1] - levels[-2])
     # Of equal quantiles the highest level counts: the job starts then, or before.
-    places = (np.concatenate(([low], quantiles, [high])).T + 1e-12 * np.arange(len(quantiles) + 2)).T
+    places = (np.concatenate(([low], quantiles, [high])).T + _APART * np.arange(len(quantiles) + 2)).T
     return Knots(places, np.array([0.0, *levels, 1.0]))

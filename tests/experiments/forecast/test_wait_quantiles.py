@@ -50,4 +50,6 @@ def test_the_share_of_starts_within_a_time() -> None:
     assert shares == pytest.approx([0.0, 0.05, 0.3, 0.9, 1.0])
     # Half of the jobs start at once, and none before.
     at_once = WaitQuantiles((0.25, 0.5, 0.75), (0.0, 0.0, 600.0))
-    assert (at_once.share(-1e-6), at_once.share(1e-6)) == (0.0, pytest.approx(0.5))
+    assert (at_once.share(-1e-6), at_once.share(0.0), at_once.share(1e-6)) == (0.0, *[pytest.approx(0.5)] * 2)
+    in_an_hour = WaitQuantiles((0.2, 0.4, 0.6, 0.8), (600.0, 3600.0, 3600.0, 7200.0))
+    assert in_an_hour.share(3600.0) == pytest.approx(0.6)
