@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.experiments.sweeps.fingerprint import commit
 from holdfast.workloads.ground.files import atomic_open
 
 __all__ = ["Cost", "add_cost", "read_costs", "took"]
@@ -27,12 +28,15 @@ class Cost(NamedTuple):
         UTC date of the end, such as ``2026-11-22``; empty: the measurement was interrupted.
     stores
         Key under which the results are stored; empty: not stored.
+    commit
+        Commit of the sources (:func:`holdfast.experiments.sweeps.fingerprint.commit`); empty: not recorded.
     """
 
     seconds: float
     workers: int
     date: str
     stores: str = ""
+    commit: str = ""
 
 
 def read_costs(directory: Path) -> dict[str, Cost]:
@@ -40,7 +44,13 @@ def read_costs(directory: Path) -> dict[str, Cost]:
     try:
         found = json.loads((directory / _NAME).read_text(encoding="utf-8"))
         return {
-            str(name): Cost(float(own["seconds"]), int(own["workers"]), str(own["date"]), str(own.get("stores", "")))
+            str(name): Cost(
+                float(own["seconds"]),
+                int(own["workers"]),
+                str(own["date"]),
+                str(own.get("stores", "")),
+                str(own.get("commit", "")),
+            )
             for name, own in found.items()
         }
     except (OSError, ValueError, AttributeError, TypeError, KeyError):
@@ -58,7 +68,7 @@ def add_cost(directory: Path, name: str, seconds: float, workers: int, *, stores
     if before is not None and (not before.date or (stores and stores == before.stores)):
         seconds += before.seconds
     date = datetime.now(UTC).date().isoformat() if ended else ""
-    costs[name] = Cost(round(seconds, 3), workers, date, stores)
+    costs[name] = Cost(round(seconds, 3), workers, date, stores, commit())
     with atomic_open(directory / _NAME, follow=False) as file:
         json.dump({own: costs[own]._asdict() for own in sorted(costs)}, file, indent=2)
         file.write("\n")

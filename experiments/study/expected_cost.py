@@ -11,11 +11,13 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from holdfast.experiments.study.cost_log import read_costs, took
 from holdfast.experiments.study.experiment import Experiment
+from holdfast.experiments.study.parameters import data_files
 from holdfast.workloads.ground.files import atomic_open
 
 __all__ = ["Costs", "expected_cost", "experiment_size", "full_costs", "stored_costs"]
@@ -37,9 +39,13 @@ def stored_costs() -> Costs:
 
 
 def experiment_size(experiment: Experiment, parameters: Any) -> str | None:
-    """Which stored cost belongs to the parameters of an experiment: ``full``, ``quick`` or None."""
+    """Which stored cost belongs to the parameters of an experiment: ``full``, ``quick`` or None.
+
+    Data files do not count: measured and generated data take about as long.
+    """
+    generated = replace(parameters, **dict.fromkeys(data_files(parameters), ""))
     sizes = {"full": experiment.parameters, "quick": experiment.quick}
-    return next((name for name, own in sizes.items() if own == parameters), None)
+    return next((name for name, own in sizes.items() if own == generated), None)
 
 
 def expected_cost(sizes: Mapping[str, str | None], workers: int, costs: Costs) -> str:

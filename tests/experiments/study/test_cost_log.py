@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments.study.cost_log import Cost, add_cost, read_costs
+from holdfast.experiments.sweeps.fingerprint import commit
 
 
 def test_the_time_of_interrupted_beginnings_counts(tmp_path: Path) -> None:
@@ -19,7 +20,7 @@ def test_the_time_of_interrupted_beginnings_counts(tmp_path: Path) -> None:
     assert len(ended.date) == len("2026-11-22")
     # A measurement that ended costs nothing of the next one.
     assert add_cost(tmp_path, "a", 4.0, 1).seconds == 4.0
-    assert read_costs(tmp_path)["b"] == Cost(7.0, 2, ended.date, "")
+    assert read_costs(tmp_path)["b"] == Cost(7.0, 2, ended.date, "", commit())
 
 
 def test_a_larger_measurement_counts_what_it_takes_over(tmp_path: Path) -> None:

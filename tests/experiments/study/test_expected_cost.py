@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -37,7 +38,9 @@ def test_the_size_of_parameters() -> None:
     experiment = find_experiment("checkpoint-fig6")
     assert experiment_size(experiment, experiment.parameters) == "full"
     assert experiment_size(experiment, experiment.quick) == "quick"
-    assert experiment_size(experiment, "other parameters") is None
+    assert experiment_size(experiment, replace(experiment.parameters, overhead=0.2)) is None
+    measured = find_experiment("profiles-table1")
+    assert experiment_size(measured, replace(measured.parameters, tasks="tasks.csv")) == "full"
 
 
 def test_stored_costs_are_those_of_the_answers_and_name_experiments() -> None:
