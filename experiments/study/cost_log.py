@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -10,9 +11,10 @@ from typing import NamedTuple
 from holdfast.experiments.sweeps.fingerprint import commit
 from holdfast.workloads.ground.files import atomic_open
 
-__all__ = ["Cost", "add_cost", "read_costs", "took"]
+__all__ = ["Cost", "add_cost", "format_cost", "process_seconds", "read_costs", "took"]
 
 _NAME = "times.json"
+_UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0}
 
 
 class Cost(NamedTuple):
@@ -85,3 +87,25 @@ def took(seconds: float) -> str:
         return f"{seconds:.1f} s" if seconds >= 0.1 else "under 0.1 s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def format_cost(cost: Cost) -> str:
+    """Format date, time and processes.
+
+    >>> format_cost(Cost(754.2, 2, "2026-11-23"))
+    '2026-11-23, 12 min 34 s with 2 processes'
+    """
+    return f"{cost.date}, {took(cost.seconds)} with {cost.workers} process{'es' if cost.workers > 1 else ''}"
+
+
+def process_seconds(cost: str) -> float | None:
+    """Time of all processes [s] in the words of :func:`format_cost`; None: there is no time in them.
+
+    >>> process_seconds("2026-11-23, 12 min 34 s with 2 processes")
+    1508.0
+    """
+    parts = re.fullmatch(r"[\d-]+, (.+) with (\d+) process(?:es)?", cost)
+    if parts is None:
+        return None
+    pairs = re.findall(r"([\d.]+) (h|min|s)", parts[1])
+    return sum(float(number) * _UNITS[unit] for number, unit in pairs) * int(parts[2])

@@ -8,14 +8,13 @@ size those of the stored answers in ``docs/experiments``, at small sizes those o
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.experiments.study.cost_log import read_costs, took
+from holdfast.experiments.study.cost_log import process_seconds, read_costs, took
 from holdfast.experiments.study.experiment import Experiment
 from holdfast.experiments.study.parameters import data_files
 from holdfast.workloads.ground.files import atomic_open
@@ -26,7 +25,6 @@ _STORE = Path(__file__).with_name("expected_costs.json")
 #: Process-seconds that it takes to judge and draw an experiment. All 77 at small sizes took 840 process-seconds, of
 #: which they measured for 527.
 _PRESENTATION = 4.0
-_UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0}
 
 #: Process-seconds by size (``full``, ``quick``) and experiment.
 Costs = Mapping[str, Mapping[str, float]]
@@ -81,10 +79,9 @@ def full_costs(docs: Path) -> dict[str, float]:
     found = {}
     for path in sorted(docs.glob("*.json")):
         for name, answer in json.loads(path.read_text(encoding="utf-8")).items():
-            parts = re.fullmatch(r"[\d-]+, (.+) with (\d+) process(?:es)?", answer["cost"])
-            if parts is not None:
-                pairs = re.findall(r"([\d.]+) (h|min|s)", parts[1])
-                found[name] = round(sum(float(number) * _UNITS[unit] for number, unit in pairs) * int(parts[2]), 1)
+            seconds = process_seconds(answer["cost"])
+            if seconds is not None:
+                found[name] = round(seconds, 1)
     return found
 
 

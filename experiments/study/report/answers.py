@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.experiments.study.cost_log import read_costs, took
+from holdfast.experiments.study.cost_log import format_cost, read_costs
 from holdfast.experiments.study.experiment import Experiment, judge_experiment, read_tables
 from holdfast.experiments.study.parameters import data_files
 from holdfast.experiments.study.verdicts import HYPOTHESIS, Outcome, Verdict, format_p, remaining
@@ -98,6 +98,8 @@ class Answer:
         Version of the package and digest of its sources.
     cost
         Date, time and processes; empty where unknown.
+    commit
+        Commit of the sources; empty where unknown.
     """
 
     picture: str
@@ -109,6 +111,7 @@ class Answer:
     version: str
     sources: str
     cost: str
+    commit: str = ""
 
     @property
     def counts(self) -> Counter[str]:
@@ -165,7 +168,6 @@ def measure_answer(item: Experiment, directory: Path) -> Answer:
     # A picture of generated data would appear beside verdicts on other data.
     withheld = item.single_runs and record["data"] and not stand_in
     files, cost = data_files(item.parameters), read_costs(directory).get(item.id)
-    processes = "" if cost is None else "1 process" if cost.workers == 1 else f"{cost.workers} processes"
     answer = Answer(
         picture="withheld" if withheld else "none" if item.draw is None else "own",
         verdicts=tuple(map(Judgement.from_verdict, verdicts)),
@@ -175,7 +177,8 @@ def measure_answer(item: Experiment, directory: Path) -> Answer:
         data={files[name]: digest for name, digest in record["data"].items()},
         version=record["holdfast"],
         sources=record["sources"],
-        cost="" if cost is None else f"{cost.date}, {took(cost.seconds)} with {processes}",
+        cost="" if cost is None else format_cost(cost),
+        commit="" if cost is None else cost.commit,
     )
     _refuse_rows(item, record, answer)
     return answer

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
+from holdfast.experiments.study.cost_log import process_seconds
 from holdfast.experiments.study.experiment import Experiment, all_experiments, read_tables
 from holdfast.experiments.study.parameters import data_files
 from holdfast.experiments.study.publications import PUBLICATIONS, Publication, paper_key
@@ -239,6 +240,7 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -
         "Each statement of a paper, or hypothesis of ours, has a verdict, by a rule that stood before the data. Some "
         "statements are judged by several experiments; a statement about data that are not public is not comparable. "
         "What cannot come out otherwise where the code is right holds by construction, and is left out of the counts.",
+        *_provenance(found, answers),
     ]
     sections, whole = [], []
     for paper in PUBLICATIONS.values():
@@ -257,6 +259,22 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -
     head = [f"| paper | {' | '.join(COUNTED)} |", f"|---|{'--:|' * len(COUNTED)}"]
     rows = [f"| {title} | {' | '.join(str(number[name] or '') for name in COUNTED)} |" for title, number in whole]
     return "\n\n".join([*parts, "\n".join([*head, *rows]), *sections]) + "\n"
+
+
+def _provenance(experiments: Sequence[Experiment], answers: Mapping[str, Answer]) -> Iterator[str]:
+    """A sentence on the commit that measured most of the answers, when, and at which cost; none if it is unknown."""
+    commits = Counter(answer.commit for answer in answers.values() if answer.commit)
+    if not commits:
+        return
+    [(commit, number)] = commits.most_common(1)
+    costs = [answer.cost for answer in answers.values() if answer.commit == commit]
+    dates = sorted(cost.split(",")[0] for cost in costs)
+    hours = sum(process_seconds(cost) or 0.0 for cost in costs) / 3600
+    others = [item.id for item in experiments if item.id not in answers or answers[item.id].commit != commit]
+    yield (
+        f"Commit `{commit[:8]}` measured {number} of {len(experiments)} experiments from {dates[0]} to {dates[-1]} in "
+        f"{hours:.1f} process-hours{', but not ' if others else ''}{', '.join(others)}. Seeds stand on the pages."
+    )
 
 
 def main(words: Sequence[str]) -> None:

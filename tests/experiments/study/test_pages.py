@@ -60,6 +60,21 @@ def test_the_contents_lead_to_all_and_count_their_verdicts() -> None:
         assert int(number or 0) == whole.count(f'"outcome": "{outcome}"')
 
 
+def test_the_contents_name_the_commit_of_most_measurements() -> None:
+    answers = {name: replace(answer, commit="") for name, answer in read_answers(DOCS / "profiles.json").items()}
+    items = [find_experiment(name) for name in list(answers)[:4]]
+    assert "Commit" not in pages.contents(items, answers)
+    (first, second, third, fourth) = (item.id for item in items)
+    answers[first] = replace(answers[first], commit="1" * 40, cost="2026-11-29, 1 h 30 min with 2 processes")
+    answers[second] = replace(answers[second], commit="1" * 40, cost="2026-11-28, 30 min 0 s with 1 process")
+    answers[third] = replace(answers[third], commit="2" * 40)
+    sentence = (
+        "Commit `11111111` measured 2 of 4 experiments from 2026-11-28 to 2026-11-29 in 3.5 process-hours, but not "
+        f"{third}, {fourth}."
+    )
+    assert sentence in pages.contents(items, answers)
+
+
 def test_pictures_are_small_and_all_shown() -> None:
     shown = {name for path in DOCS.glob("*.md") for name in re.findall(r"\]\(images/(.*?)\)", path.read_text())}
     assert shown == {path.name for path in (DOCS / "images").iterdir()}
