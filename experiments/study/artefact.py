@@ -2,6 +2,9 @@
 
 The file is a ZIP archive of the manifests and tables of the experiments, and of ``environment.json`` with the versions
 of the packages. Equal results give equal bytes.
+
+``python -m holdfast.experiments.study.artefact DIR FILE`` writes the archive of a release from all experiments in DIR,
+whatever their seeds, and prints its size and SHA-256.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +28,7 @@ from holdfast.experiments.study.experiment import Experiment, find_experiment
 from holdfast.experiments.study.limits import check_parameters
 from holdfast.workloads.ground.errors import InputError, TraceError
 from holdfast.workloads.ground.fields import LARGEST_WHOLE
-from holdfast.workloads.ground.files import atomic_open, is_plain_file, is_plain_name
+from holdfast.workloads.ground.files import atomic_open, file_sha256, is_plain_file, is_plain_name
 from holdfast.workloads.ground.numbers import is_whole
 
 __all__ = ["Recorded", "differences", "open_artefact", "read_experiments", "write_artefact"]
@@ -225,3 +229,15 @@ def _first(before: Path, now: Path) -> str:
 
 def _short(line: str) -> str:
     return repr(line if len(line) <= 80 else f"{line[:77]}...")
+
+
+def main(words: Sequence[str]) -> None:
+    """Write the archive of a release."""
+    directory, path = map(Path, words)
+    names = list(read_experiments(directory))
+    write_artefact(directory, names, path)
+    print(f"{path}: {len(names)} experiments, {path.stat().st_size:,} bytes, SHA-256 {file_sha256(path)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -6,12 +6,14 @@ import json
 import zipfile
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from holdfast.experiments.cli import main
 from holdfast.experiments.study.artefact import _like, differences, open_artefact, read_experiments, write_artefact
+from holdfast.experiments.study.artefact import main as write_release
 from holdfast.experiments.study.experiment import all_experiments, find_experiment, measure_experiment
 from holdfast.workloads.ground.errors import InputError, TraceError
 
@@ -49,6 +51,26 @@ def test_equal_results_make_equal_archives(measured: Path, tmp_path: Path) -> No
         assert all(differences(item, measured) == [] for item in found.values())
         told = json.loads((directory / "environment.json").read_text())
         assert {"python", "numpy"} <= set(told)
+
+
+def test_the_archive_of_a_release_has_experiments_of_any_seeds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _measured(tmp_path)
+    other = find_experiment("checkpoint-fig3")
+    measure_experiment(other, other.quick, 7, tmp_path, "0")
+    archive = tmp_path / "release.zip"
+    write_release([str(tmp_path), str(archive)])
+    content = archive.read_bytes()
+    assert capsys.readouterr().out == (
+        f"{archive}: 3 experiments, {len(content):,} bytes, SHA-256 {sha256(content).hexdigest()}\n"
+    )
+    with open_artefact(archive) as directory:
+        assert {name: item.seed for name, item in read_experiments(directory).items()} == {
+            "checkpoint-fig3": 7,
+            "checkpoint-intro": 3,
+            "checkpoint-table1": 3,
+        }
 
 
 def test_what_differs_is_named_with_its_line(measured: Path, tmp_path: Path) -> None:
