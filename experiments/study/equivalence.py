@@ -6,12 +6,9 @@ printed percentage. Each rule states its margin.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from holdfast.experiments.study.rules import LEVEL, Decision, Outcome
 from holdfast.experiments.study.verdicts import Statement, Verdict
 
-__all__ = ["POINTS", "ROUNDING", "SHARE", "anywhere", "close", "count", "most", "reaches"]
+__all__ = ["POINTS", "ROUNDING", "SHARE", "close", "count", "most", "reaches"]
 
 #: Margin of a printed level, as a share of the level.
 SHARE = 0.05
@@ -62,21 +59,6 @@ def count(statement: Statement, number: int, of: int, what: str, measured: str =
     """Verdict: a condition, given as the clause ``what``, holds for all counted items."""
     tail = f" ({measured})" if measured else ""
     return statement.exact_verdict(number == of > 0, f"holds if {what} for all {of}", f"{number} of {of}{tail}", remark)
-
-
-def anywhere(decisions: Sequence[Decision]) -> Decision:
-    """The decision on a claim about at least one of several cases.
-
-    The claim holds if one case holds after Holm's correction for the number of cases, and does not hold if every case
-    is refuted.
-    """
-    held = [decision for decision in decisions if decision.outcome is Outcome.HOLDS]
-    least = min((len(decisions) * (decision.p_value or 0.0) for decision in held), default=1.0)
-    if held and least < LEVEL:
-        return Decision(Outcome.HOLDS, least)
-    if decisions and all(decision.outcome is Outcome.FAILS for decision in decisions):
-        return Decision(Outcome.FAILS, max(decision.p_value or 0.0 for decision in decisions))
-    return Decision(Outcome.UNDECIDED, min(1.0, least))
 
 
 def _format(value: float, unit: str = "") -> str:

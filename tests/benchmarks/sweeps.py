@@ -56,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=available_workers())
     parser.add_argument("--plain", action="store_true")
     options = parser.parse_args(arguments)
-    measured(10 * options.workers, options.jobs, options.workers, plain=options.plain)
+    # Two seeds or more, because intervals load scipy.
+    measured(40 * options.workers, options.jobs, options.workers, plain=options.plain)
     for runs in options.runs:
         told = measured(runs, options.jobs, options.workers, plain=options.plain)
         if options.plain:

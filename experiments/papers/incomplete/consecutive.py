@@ -15,10 +15,9 @@ from holdfast.experiments.papers.incomplete.loss import Summaries, summaries
 from holdfast.experiments.papers.incomplete.sampling import SAMPLINGS, Logs, measure_logs, select_logs
 from holdfast.experiments.papers.profiles.shared_data import mark_figure
 from holdfast.experiments.statistics import paired_interval
-from holdfast.experiments.study.equivalence import anywhere
 from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
 from holdfast.experiments.study.measurement_table import rows_where
-from holdfast.experiments.study.rules import LEVEL, Above, Decision, Outcome
+from holdfast.experiments.study.rules import LEVEL, Above, Decision, Outcome, either
 from holdfast.experiments.study.verdicts import Statement, Verdict, text
 from holdfast.workloads.ground.streams import stream
 
@@ -107,7 +106,7 @@ def _decrease(draws: _Both, name: str, title: str, remark: str) -> Verdict:
         return statement.open("fewer than two draws were measured", rule=rule)
     series, size = max(falls, key=lambda case: falls[case])
     measured = f"at most {100 * falls[series, size]:.0f} % ({series}, {size} runs)"
-    return statement.verdict(anywhere(decisions), rule, measured, remark)
+    return statement.verdict(either(decisions), rule, measured, remark)
 
 
 def _always(draws: _Both, name: str, title: str, remark: str) -> Verdict:

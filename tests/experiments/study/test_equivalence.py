@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from holdfast.experiments.statistics import interval
-from holdfast.experiments.study.equivalence import POINTS, ROUNDING, SHARE, anywhere, close, count, most, reaches
-from holdfast.experiments.study.rules import Decision, Near, Outcome
+from holdfast.experiments.study.equivalence import POINTS, ROUNDING, SHARE, close, count, most, reaches
+from holdfast.experiments.study.rules import Near, Outcome
 from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement
 
 #: Twenty values, and what one has to add to their mean for 90 % and for 95 % of chance.
@@ -77,23 +77,3 @@ def test_bounds_and_counts_hold_at_their_ends() -> None:
     assert [count(STATEMENT, *numbers, "it is so").outcome for numbers in counts] == list(counts.values())
     told = count(STATEMENT, 2, 3, "it is so", "the others wait")
     assert (told.rule, told.measured) == ("holds if it is so for all 3", "2 of 3 (the others wait)")
-
-
-@pytest.mark.parametrize(
-    ("decisions", "expected"),
-    [
-        ([(HOLDS, 0.001), (FAILS, 0.01)], (HOLDS, 0.002)),
-        ([(HOLDS, None)], (HOLDS, 0.0)),
-        ([(HOLDS, 0.04), (FAILS, 0.01)], (UNDECIDED, 0.08)),
-        ([(HOLDS, 0.025), (FAILS, 0.01)], (UNDECIDED, 0.05)),  # 5 % is not below 5 %
-        ([(HOLDS, 0.7), (HOLDS, 0.8)], (UNDECIDED, 1.0)),
-        ([(FAILS, 0.01), (FAILS, 0.02)], (FAILS, 0.02)),
-        ([(FAILS, None)], (FAILS, 0.0)),
-        ([(FAILS, 0.01), (UNDECIDED, 0.3)], (UNDECIDED, 1.0)),
-        ([], (UNDECIDED, 1.0)),
-    ],
-)
-def test_one_of_several_cases_is_enough(
-    decisions: list[tuple[Outcome, float | None]], expected: tuple[Outcome, float]
-) -> None:
-    assert anywhere([Decision(*how) for how in decisions]) == Decision(*expected)

@@ -201,6 +201,9 @@ def test_either_needs_one_and_all_refute() -> None:
     )
     assert either([held, failed]) == Decision(HOLDS, 0.002)
     assert either([weak, failed]) == Decision(UNDECIDED, 0.08)
+    assert either([Decision(HOLDS, 0.025), failed]) == Decision(UNDECIDED, 0.05)  # 5 % is not below 5 %
+    assert either([Decision(HOLDS, 0.7), Decision(HOLDS, 0.8)]) == Decision(UNDECIDED, 1.0)
+    assert either([Decision(HOLDS), failed]) == Decision(HOLDS)
     assert either([failed, worse]) == Decision(FAILS, 0.02)
     assert either([Decision(UNDECIDED, 0.4), failed]) == Decision(UNDECIDED, 0.4)
     assert either([NOT_COMPARABLE, held]) == NOT_COMPARABLE
