@@ -26,7 +26,7 @@ from holdfast.simulator.results.result import Result
 from holdfast.simulator.results.stochastic_records import stochastic_records
 from holdfast.simulator.services.starting_state import find_starting_state
 from holdfast.simulator.shared_nodes.closures import NodeClosures
-from holdfast.simulator.shared_nodes.demand import job_demand
+from holdfast.simulator.shared_nodes.demand import Demand, job_demand
 from holdfast.simulator.shared_nodes.engine import SharedEngine
 from holdfast.simulator.shared_nodes.shared_job import SharedJob, WaitTimes
 from holdfast.simulator.shared_nodes.state import SharedMachine
@@ -151,9 +151,12 @@ def _shared_jobs(
     """The jobs with their demands; sizes of states count parts."""
     given: list[Job] = list(table)
     demands, divided = [], []
+    # Jobs with equal requests share their demand, which knows the nodes that suit it.
+    known: dict[tuple[bool, tuple[int, ...]], Demand] = {}
     for job, request in zip(given, workload.requests, strict=True):
         walltime = job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
         demand = job_demand(workload.table, request, walltime, job, baseline=baseline)
+        demand = known.setdefault((demand.divided, tuple(map(id, demand.options))), demand)
         least = None
         if job.min_nodes is not None:
             # The share of the size of the job, rounded up to whole parts.

@@ -118,12 +118,14 @@ class ArrivalService:
         """Nodes that a job could have in all: held, free, coming, and those of jobs that may be preempted."""
         machine = self._machine
         tenants = {run for hold in machine.held(job).values() for run in hold.guests}
-        by_node = machine.runs_by_node()
-        count = len(machine.held(job))
-        for node in job.demand.suitable:
+        room = set(machine.nodes_with_room(job))
+        count = len(machine.held(job)) + len(room)
+        for node, runs in machine.runs_by_node().items():
+            if node in room:
+                continue
             parts = [
                 run.taken[node]
-                for run in by_node.get(node, ())
+                for run in runs
                 if run.is_ordinary(node)
                 and (
                     (own is not None and (run.beneficiary is own or run in tenants))

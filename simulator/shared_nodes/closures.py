@@ -71,6 +71,10 @@ class NodeClosures:
                 found |= self._nodes[item.number]
         return found
 
+    def closed_now(self, job: SharedJob) -> frozenset[int]:
+        """Nodes that are closed to a job now."""
+        return _NONE.union(*(self._nodes[item.number] for item in self._active if not admits(item, job)))
+
     def closes(self, job: SharedJob, node: int) -> bool:
         """Whether a node is closed to a job now."""
         return any(node in self._nodes[item.number] and not admits(item, job) for item in self._active)

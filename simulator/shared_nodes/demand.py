@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+
 from holdfast.simulator.resources.replay_columns import node_equivalents
 from holdfast.workloads.machines.fitted_requests import Need, NodeTable, UnfitError
 from holdfast.workloads.machines.request import ResourceRequest
@@ -15,6 +18,7 @@ __all__ = ["Amounts", "Demand", "job_demand"]
 
 #: Amounts of the resources of a node, in the order of the node table.
 Amounts = tuple[int, ...]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Demand:
         """Number of its parts; if tasks fill nodes, the smallest number of nodes."""
         return self.options[0].least_nodes
 
-    @property
+    @cached_property
     def equivalents(self) -> float:
         """Its size for queue orders: its nodes if it is exclusive, otherwise its node equivalents."""
         return node_equivalents(self.table, self.options[0])
@@ -55,6 +59,11 @@ class Demand:
             for node in need.eligible
             if all(have >= amount for have, amount in zip(capacities[node], need.vector, strict=True))
         )
+
+    @cached_property
+    def suitable_places(self) -> Ints:
+        """:attr:`suitable` as an array."""
+        return np.array(self.suitable, np.int64)
 
     @cached_property
     def _suitable(self) -> frozenset[int]:

@@ -94,7 +94,7 @@ class NodeCollection:
         """Take nodes under warning, if the reserved and the free ones do not suffice, then free ones."""
         machine, job = self._machine, self._job
         occupied = {node: hold for node, hold in machine.held(job).items() if hold.guests}
-        room = [node for node in job.demand.suitable if machine.covers(job, node)]
+        room = machine.nodes_with_room(job)
         missing = self._missing + len(occupied)
         wanted: set[int] = set()
         if missing > len(room):
@@ -120,11 +120,12 @@ class NodeCollection:
     ) -> list[tuple[tuple[int, int], int, list[SharedRun]]]:
         """Nodes that runs under warning will leave to the job, in the order in which they do."""
         found = []
+        free = set(room)
         for node in self._job.demand.suitable:
             if node in occupied:
                 last = max(occupied[node].guests, key=lambda run: run.departure)
                 found.append((last.departure, node, [last]))
-            elif node not in room:
+            elif node not in free:
                 runs = self._first_leaving(node, self._leaving)
                 if runs:
                     found.append((runs[-1].departure, node, runs))

@@ -33,9 +33,14 @@ class Placer:
         self._sign = 1 if placement == "pack" else -1
         self._eligible: dict[int, tuple[tuple[int, ...], Ints]] = {}
 
-    def sort(self, nodes: Collection[int], free: Ints) -> list[int]:
+    def sort(self, nodes: Sequence[int], free: Ints) -> list[int]:
         """Nodes in the order in which they are taken."""
-        return sorted(nodes, key=lambda node: (self._weights[node], self._sign * free[node, 0], node))
+        return self._sort(np.array(nodes, np.int64), free)
+
+    def _sort(self, nodes: Ints, free: Ints) -> list[int]:
+        order = np.lexsort((nodes, self._sign * free[nodes, 0], self._weights[nodes]))
+        found: list[int] = nodes[order].tolist()
+        return found
 
     def place(self, need: Need, free: Ints, first: Collection[int] = ()) -> dict[int, Amounts] | None:
         """Place a job.
@@ -62,9 +67,7 @@ class Placer:
             fits &= own[:, 0] == self._cores[nodes]
         if not need.tasks and np.count_nonzero(fits) < need.nodes:
             return None
-        nodes, own = nodes[fits], own[fits]
-        order = np.lexsort((nodes, self._sign * own[:, 0], self._weights[nodes]))
-        chosen: list[int] = nodes[order].tolist()
+        chosen = self._sort(nodes[fits], free)
         if first:
             chosen.sort(key=lambda node: node not in first)
         return self.fill(need, chosen, free)

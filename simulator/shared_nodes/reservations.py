@@ -46,8 +46,8 @@ class ReservationBook:
         reservation = PartReservation(job, job.state.notice)
         machine.reservations[job.job_id] = reservation
         if not self.on_demand_waits:
-            room = [node for node in job.demand.suitable if machine.covers(job, node)]
-            for node in machine.placer.sort(room, machine.free)[: self.missing(reservation)]:
+            room = machine.placer.sort(machine.nodes_with_room(job), machine.free)
+            for node in room[: self.missing(reservation)]:
                 machine.hold(job, node)
         return reservation
 
