@@ -50,6 +50,11 @@ class Demand:
         return node_equivalents(self.table, self.options[0])
 
     @cached_property
+    def eligible(self) -> tuple[frozenset[int], ...]:
+        """For each partition the nodes that have the requested features."""
+        return tuple(frozenset(need.eligible) for need in self.options)
+
+    @cached_property
     def suitable(self) -> tuple[int, ...]:
         """Nodes that can have a part of it, in the partition in which a mechanism serves it."""
         need = self.options[0]

@@ -48,13 +48,17 @@ class Occupation:
         """The ends of all spans."""
         return {span.end for span in (*self._spans, *more)}
 
-    def at(self, time: int, slack: int = 0, more: Sequence[Span] = ()) -> Ints:
-        """Free amounts at a time; what ends up to ``slack`` later has ended."""
-        active = (self._begins <= time) & (time + slack < self._ends)
+    def at(self, time: int, slack: int = 0, more: Sequence[Span] = (), *, begun: int | None = None) -> Ints:
+        """Free amounts at a time; what ends up to ``slack`` later has ended.
+
+        With ``begun``, only what begins by then counts: the free amounts never become smaller after it.
+        """
+        latest = time if begun is None else begun
+        active = (self._begins <= latest) & (time + slack < self._ends)
         free = self._capacities.copy()
         np.subtract.at(free, self._nodes[active], self._parts[active])
         for span in more:
-            if span.begin <= time and time + slack < span.end:
+            if span.begin <= latest and time + slack < span.end:
                 for node, part in span.taken.items():
                     free[node] -= part
         return free
