@@ -6,8 +6,10 @@ A waiting job that gets a shadow time is planned beside all of this.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
-from holdfast.simulator.shared_nodes.occupants import Hold, PartGathering
+from holdfast.simulator.shared_nodes.demand import Amounts
+from holdfast.simulator.shared_nodes.occupants import Hold, PartGathering, SharedRun
 from holdfast.simulator.shared_nodes.occupation import Occupation, Span
 from holdfast.simulator.shared_nodes.reservations import ReservationBook
 from holdfast.simulator.shared_nodes.state import SharedMachine
@@ -22,10 +24,7 @@ def expected_spans(machine: SharedMachine) -> list[Span]:
     arrived job until a walltime after its start.
     """
     now = machine.now
-    spans = [
-        Span(now, run.release, {node: part for node, part in run.taken.items() if node not in run.hosts})
-        for run in machine.runs.values()
-    ]
+    spans = [Span(now, run.release, _beside_hosts(run)) for run in machine.runs.values()]
     for job_id, holds in machine.holds.items():
         gathering = machine.gatherings.get(job_id)
         for hold in holds.values():
@@ -35,6 +34,11 @@ def expected_spans(machine: SharedMachine) -> list[Span]:
                 spans.append(Span(now, _end(gathering), {hold.node: hold.part}))
                 spans += _guest_spans(hold, now)
     return [span for span in spans if span.begin < span.end]
+
+
+def _beside_hosts(run: SharedRun) -> Mapping[int, Amounts]:
+    """What a run takes of nodes on which it is no tenant; few runs are tenants at all, so that there is no copy."""
+    return {node: part for node, part in run.taken.items() if node not in run.hosts} if run.hosts else run.taken
 
 
 def _end(gathering: PartGathering) -> int:
@@ -53,7 +57,7 @@ def _guest_spans(hold: Hold, now: int) -> list[Span]:
     return spans
 
 
-def expected_collections(machine: SharedMachine, book: ReservationBook, spans: list[Span]) -> list[Span]:
+def expected_collections(machine: SharedMachine, book: ReservationBook, occupation: Occupation) -> list[Span]:
     """Parts that open reservations will collect of what runs release, until these reservations end.
 
     Parameters
@@ -62,7 +66,7 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, spans: l
         The machine.
     book
         Its reservations.
-    spans
+    occupation
         The spans of :func:`expected_spans`.
     """
     open_ones = [item for item in book.by_notice() if book.missing(item) > 0]
@@ -70,30 +74,29 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, spans: l
         return []
     releases: dict[int, set[int]] = defaultdict(set)
     for run in machine.runs.values():
-        releases[run.release].update(node for node in run.taken if node not in run.hosts)
+        releases[run.release].update(_beside_hosts(run))
     for job_id, gathering in machine.gatherings.items():
         releases[_end(gathering)].update(machine.holds[job_id])
     for end, nodes in machine.closures.ends():
         releases[end].update(nodes)
-    occupation = Occupation(machine.capacities, spans)
     missing = {item.job.job_id: book.missing(item) for item in open_ones}
     found: list[Span] = []
-    collected: set[tuple[int, int]] = set()
+    collected: dict[int, set[int]] = defaultdict(set)
     for time in sorted(releases):
         for item in open_ones:
             job, horizon = item.job, item.horizon(machine.now)
             if missing[job.job_id] <= 0 or horizon <= time:
                 continue
-            free = occupation.at(time, 0, found)
-            closed = machine.closures.closed_nodes(job, time, time)
-            for node in sorted(releases[time]):
-                known = (job.job_id, node) in collected or node in machine.held(job)
-                if missing[job.job_id] <= 0 or known or node in closed or not job.demand.suits(node):
-                    continue
+            known = machine.closures.closed_nodes(job, time, time).union(collected[job.job_id], machine.held(job))
+            nodes = [node for node in sorted(releases[time]) if node not in known and job.demand.suits(node)]
+            free = occupation.at(time, 0, found) if nodes else machine.free
+            for node in nodes:
                 part = job.demand.part(node)
+                if missing[job.job_id] <= 0:
+                    break
                 if all(have >= amount for have, amount in zip(free[node].tolist(), part, strict=True)):
                     found.append(Span(time, horizon, {node: part}))
                     free[node] -= part
-                    collected.add((job.job_id, node))
+                    collected[job.job_id].add(node)
                     missing[job.job_id] -= 1
     return found

@@ -38,11 +38,12 @@ class Occupation:
     def __init__(self, capacities: Ints, spans: Iterable[Span] = ()) -> None:
         self._capacities = capacities
         self._spans = list(spans)
-        kept = [(span, node, part) for span in self._spans for node, part in span.taken.items()]
-        self._begins = np.array([span.begin for span, _, _ in kept], np.int64)
-        self._ends = np.array([span.end for span, _, _ in kept], np.int64)
-        self._nodes = np.array([node for _, node, _ in kept], np.int64)
-        self._parts = np.array([part for *_, part in kept], np.int64).reshape(-1, capacities.shape[1])
+        sizes = [len(span.taken) for span in self._spans]
+        self._begins = np.repeat(np.array([span.begin for span in self._spans], np.int64), sizes)
+        self._ends = np.repeat(np.array([span.end for span in self._spans], np.int64), sizes)
+        self._nodes = np.array([node for span in self._spans for node in span.taken], np.int64)
+        parts = [part for span in self._spans for part in span.taken.values()]
+        self._parts = np.array(parts, np.int64).reshape(-1, capacities.shape[1])
 
     def ends(self, more: Sequence[Span] = ()) -> set[int]:
         """The ends of all spans."""

@@ -241,9 +241,8 @@ class _Pass:
         """Give a job its shadow time; it starts, if that is now."""
         machine = self._machine
         if self._collected is None:
-            spans = expected_spans(machine)
-            self._occupation = Occupation(machine.capacities, spans)
-            self._collected = expected_collections(machine, self._book, spans)
+            self._occupation = Occupation(machine.capacities, expected_spans(machine))
+            self._collected = expected_collections(machine, self._book, self._occupation)
         now, size = machine.now, job.state.min_nodes
         time, need = min(
             ((self._shadow_time(job, need), place) for place, need in enumerate(needs)),
