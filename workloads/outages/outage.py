@@ -145,7 +145,7 @@ def _broken_rule(outage: Outage, most: float) -> tuple[str, str] | None:
     """Field and rule that the outage breaks. Comparisons are written so that NaN fails them."""
     if type(outage.kind) is not OutageKind:
         return "kind", f"an OutageKind ({', '.join(OutageKind)})"
-    return _broken_extent(outage, most) or _broken_by_kind(outage) or _broken_owners(outage)
+    return _broken_extent(outage, most) or _broken_kind(outage) or _broken_owners(outage)
 
 
 def _broken_extent(outage: Outage, most: float) -> tuple[str, str] | None:
@@ -162,7 +162,7 @@ def _broken_extent(outage: Outage, most: float) -> tuple[str, str] | None:
     return None
 
 
-def _broken_by_kind(outage: Outage) -> tuple[str, str] | None:
+def _broken_kind(outage: Outage) -> tuple[str, str] | None:
     """Rules of fields that only windows or only failures have."""
     announced, place = outage.announced, outage.place
     if outage.running not in _RUNNING:
