@@ -93,31 +93,16 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
         (now + job.limit(start.nodes), job.job_id, start.nodes) for job, start in zip(queue, starts, strict=False)
     ]
     profile = availability_profile(view, started, queue[heads])
-    by_runtime = outlook.by_runtime
-    # Windows require walltimes, so that they have a separate profile, without runtimes and without reservations.
-    bare = availability_profile(view, started, queue[heads]) if by_runtime and view.windows else None
-
-    def fitting(job: WaitingJob) -> int:
-        if job.min_nodes > free:
-            return 0
-        size = profile.largest(job, job.nodes if job.nodes < free else free, by_runtime=by_runtime)
-        while bare is not None and size:
-            allowed = bare.largest(job, size)
-            if allowed == size:
-                break
-            size = profile.largest(job, allowed, by_runtime=True) if allowed else 0
-        return size
-
+    bare = availability_profile(view, started, queue[heads]) if outlook.by_runtime and view.windows else None
+    room = _Room(now, profile, bare, outlook.by_runtime)
     left = len(queue) if outlook.depth is None else outlook.depth
     for place in range(heads, len(queue)):
         job = queue[place]
         # The first job is known not to fit.
-        size = fitting(job) if place > heads else 0
+        size = room.largest(job, free) if place > heads else 0
         if size:
             starts.append(Start(job.job_id, size, "backfilled"))
-            profile.take(now, now + (job.duration(size) if by_runtime else job.limit(size)), size)
-            if bare is not None:
-                bare.take(now, now + job.limit(size), size)
+            room.take(job, size)
             free -= size
         elif left:
             left -= 1
@@ -127,11 +112,51 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
         else:
             continue
         if promises is None:
-            while candidates and (candidates[-1] <= place or not fitting(queue[candidates[-1]])):
+            while candidates and (candidates[-1] <= place or not room.largest(queue[candidates[-1]], free)):
                 candidates.pop()
             if not candidates:
                 break
     return starts
+
+
+class _Room(NamedTuple):
+    """The nodes that waiting jobs may take now.
+
+    Attributes
+    ----------
+    now
+        Time of the pass.
+    profile
+        Availability beside reservations.
+    bare
+        Availability by walltimes and without reservations, where the profile goes by runtimes and there are windows,
+        which require walltimes; None: the profile is enough.
+    by_runtime
+        Whether the profile goes by runtimes.
+    """
+
+    now: int
+    profile: Profile
+    bare: Profile | None
+    by_runtime: bool
+
+    def largest(self, job: WaitingJob, free: int) -> int:
+        """The largest size at which a job can start on the free nodes; 0: it cannot."""
+        if job.min_nodes > free:
+            return 0
+        size = self.profile.largest(job, job.nodes if job.nodes < free else free, by_runtime=self.by_runtime)
+        while self.bare is not None and size:
+            allowed = self.bare.largest(job, size)
+            if allowed == size:
+                break
+            size = self.profile.largest(job, allowed, by_runtime=True) if allowed else 0
+        return size
+
+    def take(self, job: WaitingJob, size: int) -> None:
+        """Take the nodes of a job that starts."""
+        self.profile.take(self.now, self.now + (job.duration(size) if self.by_runtime else job.limit(size)), size)
+        if self.bare is not None:
+            self.bare.take(self.now, self.now + job.limit(size), size)
 
 
 def _reserve(profile: Profile, job: WaitingJob, outlook: Outlook) -> Promise:

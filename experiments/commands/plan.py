@@ -153,25 +153,14 @@ def main(arguments: Arguments) -> None:
         request_sentence,
         write_document,
     )
-    from holdfast.policies.planning.planner import (
-        Planning,
-        parse_strategy,
-        refuse_checkpoints,
-        strategy_without_checkpoints,
-    )
-    from holdfast.policies.planning.strategies import STRATEGIES
+    from holdfast.policies.planning.planner import Planning, refuse_checkpoints
     from holdfast.workloads.ground.errors import InputError
 
     _check_words(arguments)
     check_outputs(arguments.json, arguments.plot)
     costs, prices = _read_costs(arguments)
-    # An unknown one is refused before anything is computed.
-    name, *words = arguments.strategy.split() or [""]
-    STRATEGIES[name]
-    strategy, parameters = parse_strategy(arguments.strategy) if words else (name, {})
     saving = arguments.checkpoint is not None
-    strategy = strategy if saving else strategy_without_checkpoints(strategy)
-    title = " ".join([name if saving else strategy_without_checkpoints(name), *words])
+    strategy, parameters, title = _strategy(arguments.strategy, saving=saving)
     grid = _grid_options(arguments)
     distribution, runs, origin, fits = _distribution(arguments, costs, strategy, grid)
     planning = Planning(distribution, costs, runs, grid)
@@ -198,23 +187,19 @@ def main(arguments: Arguments) -> None:
     drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.json == "-":
         return
-    print(request_sentence(entry))
-    print(f"runtime: {origin}")
-    if fits:
-        print(f"{fits}\n")
-    if prices is not None:
-        print(prices.describe())
-    print(outcome(entry, float(plan.expected_reservations(distribution))))
-    if plan.growth is not None:
-        print(plan.growth.describe())
-    print(f"\n{plan_table(entry)}")
-    doubt = prices.doubt(entry["reservations"]) if prices is not None else ""
-    if doubt:
-        print(doubt)
-    if compared:
-        print(f"\n{comparison_table(compared, past=runs is not None)}")
-    for path in drawn:
-        print(f"drawn in {path}")
+    sentences = (
+        request_sentence(entry),
+        f"runtime: {origin}",
+        f"{fits}\n" if fits else "",
+        prices.describe() if prices is not None else "",
+        outcome(entry, float(plan.expected_reservations(distribution))),
+        plan.growth.describe() if plan.growth is not None else "",
+        f"\n{plan_table(entry)}",
+        prices.doubt(entry["reservations"]) if prices is not None else "",
+        f"\n{comparison_table(compared, past=runs is not None)}" if compared else "",
+        *(f"drawn in {path}" for path in drawn),
+    )
+    print(*filter(None, sentences), sep="\n")
 
 
 def _check_words(arguments: Arguments) -> None:
@@ -241,6 +226,20 @@ def _check_words(arguments: Arguments) -> None:
             raise InputError(f"--costs FILE contains {twice.option}; give only one of them")
     elif arguments.nodes is not None:
         raise InputError("--nodes chooses the costs of a size; give their file with --costs")
+
+
+def _strategy(text: str, *, saving: bool) -> tuple[str, dict[str, Any], str]:
+    """Name of the strategy without checkpoints unless they are saved, its parameters, and its words for a title."""
+    from holdfast.policies.planning.planner import parse_strategy, strategy_without_checkpoints
+    from holdfast.policies.planning.strategies import STRATEGIES
+
+    name, *words = text.split() or [""]
+    # An unknown one is refused before anything is computed.
+    STRATEGIES[name]
+    strategy, parameters = parse_strategy(text) if words else (name, {})
+    if saving:
+        return strategy, parameters, " ".join([name, *words])
+    return strategy_without_checkpoints(strategy), parameters, " ".join([strategy_without_checkpoints(name), *words])
 
 
 def _read_costs(arguments: Arguments) -> tuple[CostModel, Prices | None]:

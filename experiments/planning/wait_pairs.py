@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,9 @@ __all__ = ["WaitPairs", "pairs_of_results", "pairs_of_trace"]
 
 #: Type of jobs that request several reservations, which wait separately.
 _STOCHASTIC = "stochastic"
+_OUTSIDE = "outside the window of the run"
+#: Walltime, wait and nodes.
+_Pair = tuple[float, float, int]
 
 
 def _time(cell: str, name: str) -> float:
@@ -88,7 +91,7 @@ class WaitPairs:
     about: str = ""
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[float, float, int]], **others: Any) -> WaitPairs:
+    def of(cls, rows: Sequence[_Pair], **others: Any) -> WaitPairs:
         """From (walltime, wait, nodes) of each pair."""
         walltimes, waits, nodes = zip(*rows, strict=True) if rows else ((), (), ())
         return cls(np.array(walltimes, float), np.array(waits, float), np.array(nodes, np.int64), **others)
@@ -159,44 +162,13 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
         simulated = simulated_jobs(result)
     measured = _window(place, content, jobs, replay_start(simulated))
     walltimes = _walltimes(simulated, name == BASELINE)
-    without: Counter[str] = Counter()
-    pairs: list[tuple[float, float, int]] = []
-    submits: dict[int, float | None] = {}  # of the stochastic jobs
-    for line, row in jobs:
-        kind = row["type"]
-        if kind == _STOCHASTIC:
-            submits[row["job_id"]] = row["submit"]
-        elif row["wait"] is None or row["submit"] is None:
-            without["never came"] += 1
-        elif name != BASELINE and kind != "rigid":
-            without[f"{kind}, served otherwise"] += 1
-        elif not measured(row["submit"]):
-            without["outside the window of the run"] += 1
-        elif row["job_id"] not in walltimes:
-            raise TraceError(table, line, f"job {row['job_id']} is not in the simulated job table")
-        else:
-            pairs.append((walltimes[row["job_id"]], row["wait"], row["nodes"]))
+    submits = {row["job_id"]: row["submit"] for _, row in jobs if row["type"] == _STOCHASTIC}
+    found = list(_job_pairs(table, jobs, walltimes, measured, baseline=name == BASELINE))
     reservations = result.find(table_name("reservations", variant.label))
-    before: tuple[Any, Any] = (None, None)
-    asked = () if reservations is None else table_rows(reservations, _RESERVATION, "ending")
-    for line, row in asked:
-        again = before == (row["job_id"], PREEMPTED)
-        before = (row["job_id"], row["ending"])
-        if row["job_id"] not in submits:
-            raise TraceError(str(reservations), line, f"job {row['job_id']} is not a stochastic job of {table.name}")
-        if row["start"] is None or row["submit"] is None or row["length"] is None:
-            without["reservation that never started"] += 1
-        elif again:
-            # It returns to its former place in the queue, so its time there is not a normal wait.
-            without["asked for again after a preemption"] += 1
-        elif not measured(submits[row["job_id"]] or 0.0):
-            without["outside the window of the run"] += 1
-        else:
-            wait = row["start"] - row["submit"]
-            if wait < 0 or row["length"] == 0:
-                message = "a reservation has a length, and does not start before its submit"
-                raise TraceError(str(reservations), line, message)
-            pairs.append((row["length"], wait, row["nodes"]))
+    if reservations is not None:
+        found += _reservation_pairs(reservations, table, submits, measured)
+    pairs = [item for item in found if not isinstance(item, str)]
+    without = Counter(item for item in found if isinstance(item, str))
     source = {
         "path": str(directory),
         "mechanism": name,
@@ -204,6 +176,55 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
     }
     title = f"{place.name or place}, simulated under {variant.label}"
     return WaitPairs.of(pairs, source=source, title=title, left_out=without)
+
+
+def _job_pairs(
+    table: Path,
+    jobs: Iterable[tuple[int, dict[str, Any]]],
+    walltimes: Mapping[int, float],
+    measured: Callable[[float], bool],
+    *,
+    baseline: bool,
+) -> Iterator[_Pair | str]:
+    """The pair of each job that is not stochastic, or the reason why there is none."""
+    for line, row in jobs:
+        kind = row["type"]
+        if kind == _STOCHASTIC:
+            continue
+        if row["wait"] is None or row["submit"] is None:
+            yield "never came"
+        elif not baseline and kind != "rigid":
+            yield f"{kind}, served otherwise"
+        elif not measured(row["submit"]):
+            yield _OUTSIDE
+        elif row["job_id"] not in walltimes:
+            raise TraceError(table, line, f"job {row['job_id']} is not in the simulated job table")
+        else:
+            yield walltimes[row["job_id"]], row["wait"], row["nodes"]
+
+
+def _reservation_pairs(
+    reservations: Path, table: Path, submits: Mapping[int, float | None], measured: Callable[[float], bool]
+) -> Iterator[_Pair | str]:
+    """The pair of each reservation of a stochastic job, or the reason why there is none."""
+    before: tuple[Any, Any] = (None, None)
+    for line, row in table_rows(reservations, _RESERVATION, "ending"):
+        again = before == (row["job_id"], PREEMPTED)
+        before = (row["job_id"], row["ending"])
+        if row["job_id"] not in submits:
+            raise TraceError(str(reservations), line, f"job {row['job_id']} is not a stochastic job of {table.name}")
+        if row["start"] is None or row["submit"] is None or row["length"] is None:
+            yield "reservation that never started"
+        elif again:
+            # It returns to its former place in the queue, so its time there is not a normal wait.
+            yield "asked for again after a preemption"
+        elif not measured(submits[row["job_id"]] or 0.0):
+            yield _OUTSIDE
+        elif row["start"] < row["submit"] or row["length"] == 0:
+            message = "a reservation has a length, and does not start before its submit"
+            raise TraceError(str(reservations), line, message)
+        else:
+            yield row["length"], row["start"] - row["submit"], row["nodes"]
 
 
 def _window(

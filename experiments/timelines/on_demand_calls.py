@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from holdfast.simulator.machine.event_log import Entry
 from holdfast.simulator.results.recording import Recording, require_events
 from holdfast.workloads.ground.units import to_ticks
-from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["ROOM", "Call", "calls"]
 
@@ -70,34 +71,13 @@ def calls(recording: Recording) -> list[Call]:
         If the event log was switched off.
     """
     require_events(recording)
-    found = {}
-    for job in recording.table:
-        if job.type is JobType.ON_DEMAND:
-            notice, estimated = (
-                None if time is None else to_ticks(time) - recording.origin
-                for time in (job.notice, job.estimated_arrival)
-            )
-            found[job.job_id] = Call(job.job_id, job.nodes, notice, estimated)
+    found = {job.job_id: _call(job, recording.origin) for job in recording.table if job.type is JobType.ON_DEMAND}
     reserved: dict[int, int] = {}
     since: dict[int, int] = {}
     for entry in recording.entries:
         own = found.get(entry.job_id)
         if own is not None:
-            if entry.event == "submit":
-                own.arrival = entry.time
-            elif entry.event == "start" and own.start is None:
-                own.start = entry.time
-            elif entry.event == "wait":
-                own.waits = True
-                reserved.pop(entry.job_id, None)
-            elif entry.event == "reserve":
-                reserved[entry.job_id] = entry.after
-                since.setdefault(entry.job_id, entry.time)
-            elif entry.event in ("time-out", "withdraw"):
-                own.timed_out = entry.time
-                reserved.pop(entry.job_id, None)
-            if entry.job_id in since and entry.event in ("submit", "time-out", "withdraw"):
-                own.held = (since.pop(entry.job_id), entry.time)
+            _follow(own, entry, reserved, since)
         _give(found, entry.event, entry.job_id, entry.before, entry.after, entry.cause)
     for call in found.values():
         record = recording.record[call.job_id]
@@ -110,6 +90,33 @@ def calls(recording: Recording) -> list[Call]:
         room["planned"] = min(room["planned"], collected - room["tenants"])
         room["reserved"] = collected - room["tenants"] - room["planned"]
     return sorted(found.values(), key=lambda call: (call.expected, call.job_id))
+
+
+def _call(job: Job, origin: int) -> Call:
+    """The call of a job by the job table."""
+    notice, estimated = (
+        None if time is None else to_ticks(time) - origin for time in (job.notice, job.estimated_arrival)
+    )
+    return Call(job.job_id, job.nodes, notice, estimated)
+
+
+def _follow(call: Call, entry: Entry, reserved: dict[int, int], since: dict[int, int]) -> None:
+    """Enter an event of the job; ``reserved`` has the nodes of its reservation, ``since`` the begin of an open one."""
+    if entry.event == "submit":
+        call.arrival = entry.time
+    elif entry.event == "start" and call.start is None:
+        call.start = entry.time
+    elif entry.event == "wait":
+        call.waits = True
+        reserved.pop(entry.job_id, None)
+    elif entry.event == "reserve":
+        reserved[entry.job_id] = entry.after
+        since.setdefault(entry.job_id, entry.time)
+    elif entry.event in ("time-out", "withdraw"):
+        call.timed_out = entry.time
+        reserved.pop(entry.job_id, None)
+    if entry.job_id in since and entry.event in ("submit", "time-out", "withdraw"):
+        call.held = (since.pop(entry.job_id), entry.time)
 
 
 def _give(found: dict[int, Call], event: str, job_id: int, before: int, after: int, cause: str) -> None:

@@ -88,12 +88,7 @@ def append_head(
     width = nodes.total * resources
     _, frees, head_time, head_end, _, _, plan_first, plan_count, plan_node, plan_amount, nets, twins = plan
     begin = head_time[heads]
-    plan_first[heads] = entries
-    plan_count[heads] = found
-    for entry in range(found):
-        plan_node[entries + entry] = choice.node[entry]
-        for kind in range(resources):
-            plan_amount[(entries + entry) * resources + kind] = choice.amount[entry * resources + kind]
+    _give_nodes(heads, entries, found, resources, plan, choice)
     # What is free at its begin beside all reservations, and at the begin of each beside it.
     here = (net + heads) * width
     for spot in range(width):
@@ -104,10 +99,7 @@ def append_head(
             twins[heads] = 1
         if head_time[head] <= begin and head_end[head] > begin + tolerance:
             add_amounts(plan_first[head], plan_count[head], back, here, resources, plan_node, plan_amount, nets)
-    for point in range(heads + 1):
-        if begin <= head_time[point] and head_end[heads] > head_time[point] + tolerance:
-            at = (net + point) * width
-            add_amounts(entries, found, back, at, resources, plan_node, plan_amount, nets)
+    _take_from_nets(heads, heads + 1, net, tolerance, nodes, plan)
     return entries + found
 
 
@@ -120,9 +112,7 @@ def keep_heads(
     Returns the number of entries of the new plan, in whose rows of ``plan.nets`` ``following_net`` is the first; -1
     less the number of a reservation that has no place, and the plan is as it was.
     """
-    one = 0 * begin + 1
-    nought = one - 1
-    back = nought - one
+    nought = 0 * begin
     resources = nodes.resources
     width = nodes.total * resources
     tolerance = rule.tolerance
@@ -131,10 +121,7 @@ def keep_heads(
         for spot in range(width):
             nets[(following_net + head) * width + spot] = frees[(head + 1) * width + spot]
     for head in range(begin):
-        for point in range(heads):
-            if head_time[head] <= head_time[point] and head_end[head] > head_time[point] + tolerance:
-                at = (following_net + point) * width
-                add_amounts(plan_first[head], plan_count[head], back, at, resources, plan_node, plan_amount, nets)
+        _take_from_nets(head, heads, following_net, tolerance, nodes, plan)
     fresh = entries
     for head in range(begin, heads):
         # To go back to.
@@ -149,17 +136,9 @@ def keep_heads(
             for former in range(begin, heads):
                 plan_first[former] = plan_first[most + former]
                 plan_count[former] = plan_count[most + former]
-            return back - head
-        plan_first[head] = fresh
-        plan_count[head] = got
-        for entry in range(got):
-            plan_node[fresh + entry] = choice.node[entry]
-            for kind in range(resources):
-                plan_amount[(fresh + entry) * resources + kind] = choice.amount[entry * resources + kind]
-        for point in range(heads):
-            if head_time[head] <= head_time[point] and head_end[head] > head_time[point] + tolerance:
-                at = (following_net + point) * width
-                add_amounts(fresh, got, back, at, resources, plan_node, plan_amount, nets)
+            return nought - 1 - head
+        _give_nodes(head, fresh, got, resources, plan, choice)
+        _take_from_nets(head, heads, following_net, tolerance, nodes, plan)
         fresh += got
     # The new plan takes the place of the former one.
     gone = entries - plan_first[most + begin]
@@ -170,6 +149,29 @@ def keep_heads(
     for head in range(begin, heads):
         plan_first[head] -= gone
     return fresh - gone
+
+
+def _give_nodes(head: Any, first: Any, count: Any, resources: Any, plan: Plan, choice: Choice) -> None:
+    """Put a reservation on the ``count`` chosen nodes; its entries begin at ``first``."""
+    plan.first[head] = first
+    plan.size[head] = count
+    plan_node, plan_amount, chosen_node, chosen_amount = plan.node, plan.amount, choice.node, choice.amount
+    for entry in range(count):
+        plan_node[first + entry] = chosen_node[entry]
+        for kind in range(resources):
+            plan_amount[(first + entry) * resources + kind] = chosen_amount[entry * resources + kind]
+
+
+def _take_from_nets(head: Any, points: Any, net: Any, tolerance: Any, nodes: Nodes, plan: Plan) -> None:
+    """Take the nodes of a reservation from ``plan.nets`` at each of the first ``points`` begins at which it lasts."""
+    back = 0 * head - 1
+    resources = nodes.resources
+    width = nodes.total * resources
+    times, begin, end = plan.time, plan.time[head], plan.end[head]
+    for point in range(points):
+        if begin <= times[point] and end > times[point] + tolerance:
+            at = (net + point) * width
+            add_amounts(plan.first[head], plan.size[head], back, at, resources, plan.node, plan.amount, plan.nets)
 
 
 #: Each is compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).

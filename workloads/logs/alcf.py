@@ -158,13 +158,7 @@ class _CobaltRecord:
         job_id = whole(row[self.job_id], "the job id")
         runtime = number(row[self.runtime] or "0", "RUNTIME_SECONDS")
         walltime = number(row[self.walltime] or "0", "WALLTIME_SECONDS")
-        nodes = 0
-        if self.requested is not None:
-            nodes = whole(row[self.requested] or "0", "the number of requested nodes")
-        if nodes <= 0 and self.used is not None:
-            nodes = whole(row[self.used] or "0", "the number of used nodes")
-            if nodes > 0 and self.requested is not None:
-                intake.remarks["no requested nodes: the used taken"] += 1
+        nodes = self._size(row, intake)
         if self.machine is not None and row[self.machine].strip():
             self.machines.add(row[self.machine].strip())
         if not self.debugging and self.queue is not None and "debug" in row[self.queue].lower():
@@ -185,3 +179,14 @@ class _CobaltRecord:
             project = row[self.project].strip() if self.project is not None else ""
             queue = "" if self.queue is None else row[self.queue].strip()
             intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, partition=queue)
+
+    def _size(self, row: Sequence[str], intake: Intake) -> int:
+        """The size that was requested, or else used."""
+        nodes = 0
+        if self.requested is not None:
+            nodes = whole(row[self.requested] or "0", "the number of requested nodes")
+        if nodes <= 0 and self.used is not None:
+            nodes = whole(row[self.used] or "0", "the number of used nodes")
+            if nodes > 0 and self.requested is not None:
+                intake.remarks["no requested nodes: the used taken"] += 1
+        return nodes

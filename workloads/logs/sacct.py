@@ -7,6 +7,7 @@ name; docs/guides/sacct.md describes how they are read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -192,18 +193,27 @@ class _SacctRecord:
         start = parse_time(row[self.start], "Start")
         end = start if self.end is None else parse_time(row[self.end], "End")
         if start is None or state == "PENDING" or (state == "CANCELLED" and self._never_ran(row, start, end)):
-            tasks = () if array is None else expand_tasks(array)
-            intake.excluded[_NEVER_STARTED] += sum(map(len, tasks)) or 1
-            if (array is not None and (array[3] or not tasks)) or CUT_ARRAY.fullmatch(ids):
-                intake.remarks["array of jobs not named in full: those named counted, or one"] += 1
-            if state == "CANCELLED":
-                # A line that is left out anyway may be wrong.
-                with suppress(ValueError):
-                    self._withdraw(row, ids, intake, tasks)
-            return
-        if state in _NOT_ENDED or end is None:
+            self._take_waiting(row, ids, array, state, intake)
+        elif state in _NOT_ENDED or end is None:
             intake.excluded["not ended"] += 1
-            return
+        else:
+            self._take_run(row, ids, state, start, end, intake)
+
+    def _take_waiting(
+        self, row: Sequence[str], ids: str, array: re.Match[str] | None, state: str, intake: Intake
+    ) -> None:
+        """Count the jobs of a line that never started, and record those that were cancelled in the queue."""
+        tasks = () if array is None else expand_tasks(array)
+        intake.excluded[_NEVER_STARTED] += sum(map(len, tasks)) or 1
+        if (array is not None and (array[3] or not tasks)) or CUT_ARRAY.fullmatch(ids):
+            intake.remarks["array of jobs not named in full: those named counted, or one"] += 1
+        if state == "CANCELLED":
+            # A line that is left out anyway may be wrong.
+            with suppress(ValueError):
+                self._withdraw(row, ids, intake, tasks)
+
+    def _take_run(self, row: Sequence[str], ids: str, state: str, start: float, end: float, intake: Intake) -> None:
+        """Add a job that ran."""
         job_id = self._id(row, ids)
         nodes = -(-parse_count(row[self.size], "the size") // self.per_node)
         submit = parse_time(row[self.submit], "Submit")
@@ -230,13 +240,16 @@ class _SacctRecord:
         if kept:
             gpus = self.resources is not None and has_gpus(row[self.resources])
             self.shares.add(nodes * runtime, gpus=gpus, qos=qos)
-        if kept and self.node_list is not None:
+            self._remark(row, state, user, project, intake)
+
+    def _remark(self, row: Sequence[str], state: str, user: str, project: str, intake: Intake) -> None:
+        """Note what a job that is kept says of the log as a whole."""
+        if self.node_list is not None:
             self.nodes.add(row[self.node_list])
-        if kept and not self.local:
-            self.local = is_local(row[self.submit])
-        if kept and state not in ("", "COMPLETED"):
+        self.local = self.local or is_local(row[self.submit])
+        if state not in ("", "COMPLETED"):
             intake.remarks[f"state {state}"] += 1
-        if kept and self.aligned:
+        if self.aligned:
             for name, text in (("User", user), ("Account", project)):
                 if text.endswith("+"):
                     intake.remarks[f"{name} cut off by its column: names that begin alike count as one"] += 1

@@ -7,7 +7,7 @@ observed with Slurm 22.05 (``sinfo --json``); formats of later releases follow t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,40 +80,47 @@ def sinfo_records(text: str, path: str | Path) -> Records:
     nodes: dict[str, dict[str, str]] = {}
     partitions: dict[str, dict[str, str]] = {}
     for number, line in enumerate(text.splitlines()[first:], first + 1):
-        cells = [
-            cell.strip() for cell in (line.split(mark, len(kinds) - 1) if mark else line.split(None, len(kinds) - 1))
-        ]
         if not line.strip():
             continue
-        if len(cells) < len(kinds):
-            if not mark and len(cells) == len(kinds) - 1 and headings[-1] == "reason":
-                cells.append("")
-            else:
-                raise TraceError(
-                    path, number, f"a row must have {len(kinds)} columns like the headings, not {len(cells)}"
-                )
+        cells = _split_row(line, headings, mark, path, number)
         words = {kind: cell for kind, cell in zip(kinds, cells, strict=True) if kind}
         for kind in ("cpus", "realmemory"):
             if words.get(kind, "").endswith("+"):
                 raise TraceError(path, number, f"sums up nodes that differ ({format_value(words[kind])})", _ADVICE)
-        default = words.get("partition", "").endswith("*")
-        partition = words.pop("partition", "").rstrip("*")
+        partition = words.pop("partition", "")
         names = words["nodename"]
         where = {kind: words.pop(kind) for kind in _OF_PARTITIONS if kind in words}
         node = nodes.setdefault(names, words)
         if (node["cpus"], node.get("gres")) != (words["cpus"], words.get("gres")):
             raise TraceError(path, number, f"describes {format_value(names)} differently from a row above")
-        if partition:
-            found = partitions.setdefault(partition, {"partitionname": partition, "nodes": names, **where})
-            if found["nodes"] != names and names not in found["nodes"].split(";"):
-                found["nodes"] += f";{names}"
-            if default:
-                found["default"] = "YES"
-            if found.get("oversubscribe", "").upper() == "EXCLUSIVE":
-                found["oversubscribe"] = "EXCLUSIVE"
+        if partition.rstrip("*"):
+            _add_to_partition(partitions, partition, names, where)
     for found in partitions.values():
         found["nodes"] = found["nodes"].replace(";", ",")
     return list(nodes.values()), list(partitions.values())
+
+
+def _split_row(line: str, headings: Sequence[str], mark: str | None, path: str | Path, number: int) -> list[str]:
+    """The cells of a row, as many as headings; a reason may be empty."""
+    count = len(headings)
+    cells = [cell.strip() for cell in line.split(mark, count - 1)]
+    if not mark and len(cells) == count - 1 and headings[-1] == "reason":
+        cells.append("")
+    if len(cells) < count:
+        raise TraceError(path, number, f"a row must have {count} columns like the headings, not {len(cells)}")
+    return cells
+
+
+def _add_to_partition(partitions: dict[str, dict[str, str]], title: str, names: str, where: Mapping[str, str]) -> None:
+    """Add the nodes of a row to their partition; sinfo marks the name of the default partition with a star."""
+    partition = title.rstrip("*")
+    found = partitions.setdefault(partition, {"partitionname": partition, "nodes": names, **where})
+    if found["nodes"] != names and names not in found["nodes"].split(";"):
+        found["nodes"] += f";{names}"
+    if title.endswith("*"):
+        found["default"] = "YES"
+    if found.get("oversubscribe", "").upper() == "EXCLUSIVE":
+        found["oversubscribe"] = "EXCLUSIVE"
 
 
 def json_records(text: str, path: str | Path) -> Records:

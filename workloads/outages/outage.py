@@ -143,9 +143,14 @@ def first_outage_fault(outages: Sequence[Outage], nodes: int | None = None) -> t
 
 def _broken_rule(outage: Outage, most: float) -> tuple[str, str] | None:
     """Field and rule that the outage breaks. Comparisons are written so that NaN fails them."""
-    kind, start, end, size = outage.kind, outage.start, outage.end, outage.nodes
-    if type(kind) is not OutageKind:
+    if type(outage.kind) is not OutageKind:
         return "kind", f"an OutageKind ({', '.join(OutageKind)})"
+    return _broken_extent(outage, most) or _broken_kind(outage) or _broken_owners(outage)
+
+
+def _broken_extent(outage: Outage, most: float) -> tuple[str, str] | None:
+    """Rules of its time span and size."""
+    start, end, size = outage.start, outage.end, outage.nodes
     if not _is_time(start):
         return "start", TIMES
     if not (_is_time(end) and to_ticks(end) > to_ticks(start)):
@@ -154,27 +159,31 @@ def _broken_rule(outage: Outage, most: float) -> tuple[str, str] | None:
         return "nodes", "a whole number >= 1"
     if size > most:
         return "nodes", f"at most the {most:,} nodes of the machine"
+    return None
+
+
+def _broken_kind(outage: Outage) -> tuple[str, str] | None:
+    """Rules of fields that only windows or only failures have."""
+    announced, place = outage.announced, outage.place
     if outage.running not in _RUNNING:
         return "running", " or ".join(_RUNNING)
-    if kind is OutageKind.FAILURE:
-        if outage.announced is not None:
+    if outage.kind is OutageKind.FAILURE:
+        if announced is not None:
             return "announced", "missing for a failure, which is not known before"
-        if outage.place is None or not 0 <= outage.place < 1:
+        if place is None or not 0 <= place < 1:
             return "place", "a number from 0 to below 1 for a failure"
-    else:
-        if outage.place is not None:
-            return "place", f"missing for a {kind}"
-        if outage.announced is not None and not (_is_time(outage.announced) and outage.announced <= start):
-            return "announced", f"at most its start of {start} s"
-    owners = (("jobs", outage.jobs), ("users", outage.users), ("projects", outage.projects))
-    if kind is OutageKind.RESERVATION:
-        if not any(named for _, named in owners):
-            return "jobs", "given for a reservation, or users or projects"
-    else:
-        for name, named in owners:
-            if named:
-                return name, f"missing for a {kind}"
+    elif place is not None:
+        return "place", f"missing for a {outage.kind}"
+    elif announced is not None and not (_is_time(announced) and announced <= outage.start):
+        return "announced", f"at most its start of {outage.start} s"
     return None
+
+
+def _broken_owners(outage: Outage) -> tuple[str, str] | None:
+    given = next((name for name in ("jobs", "users", "projects") if getattr(outage, name)), None)
+    if outage.kind is OutageKind.RESERVATION:
+        return None if given else ("jobs", "given for a reservation, or users or projects")
+    return (given, f"missing for a {outage.kind}") if given else None
 
 
 def _is_time(value: object) -> bool:

@@ -40,37 +40,55 @@ def replay_start(jobs: Sequence[Job]) -> float | None:
 
 def broken_life(job: Job) -> tuple[str, str] | None:
     """Field and rule that a job breaks by itself. Comparisons are written so that NaN fails them."""
-    if job.cancelled_at is not None:
-        # If the job never arrives, the cancellation withdraws its notice.
-        name, since = ("submit", job.submit) if job.submit is not None else ("notice", job.notice)
-        if since is None or not since - _TICK <= job.cancelled_at <= LARGEST_TIME:
-            return "cancelled_at", f"missing, or from its {name} of {since} s to {LARGEST_TIME:,.0f} s"
-    if job.preceding is not None:
-        if not _is_whole(job.preceding):
-            return "preceding", "a whole number, or missing"
-        if job.notice is not None:
-            return "preceding", "missing for a job with a notice, which says when it arrives"
-        if job.running_since is not None:
-            return "preceding", "missing for a job that runs already"
-    if job.think_time is not None:
-        if job.preceding is None:
-            return "think_time", "missing for a job without a preceding one"
-        if not 0 <= job.think_time <= LARGEST_TIME:
-            return "think_time", f"{COSTS}, or missing"
+    return _broken_cancellation(job) or _broken_preceding(job) or _broken_run(job) or _broken_eligible(job)
+
+
+def _broken_cancellation(job: Job) -> tuple[str, str] | None:
+    if job.cancelled_at is None:
+        return None
+    # If the job never arrives, the cancellation withdraws its notice.
+    name, since = ("submit", job.submit) if job.submit is not None else ("notice", job.notice)
+    if since is None or not since - _TICK <= job.cancelled_at <= LARGEST_TIME:
+        return "cancelled_at", f"missing, or from its {name} of {since} s to {LARGEST_TIME:,.0f} s"
+    return None
+
+
+def _broken_preceding(job: Job) -> tuple[str, str] | None:
+    if job.preceding is None:
+        return None if job.think_time is None else ("think_time", "missing for a job without a preceding one")
+    if not _is_whole(job.preceding):
+        return "preceding", "a whole number, or missing"
+    if job.notice is not None:
+        return "preceding", "missing for a job with a notice, which says when it arrives"
     if job.running_since is not None:
-        if job.type is JobType.STOCHASTIC:
-            return "running_since", "missing for a stochastic job, because its reservations so far are unknown"
-        if job.notice is not None:
-            return "running_since", "missing for a job with a notice, which has not arrived"
-        if job.submit is None or not job.submit - _TICK <= job.running_since <= LARGEST_TIME:
-            return "running_since", f"missing, or from its submit of {job.submit} s to {LARGEST_TIME:,.0f} s"
-    if job.eligible is not None:
-        if job.notice is not None:
-            return "eligible", "missing for a job with a notice, which says when it arrives"
-        if not 0 <= job.eligible <= LARGEST_TIME:
-            return "eligible", f"{COSTS}, or missing"
-        if job.running_since is not None and job.running_since < job.eligible - _TICK:
-            return "eligible", f"missing, or at most its running_since of {job.running_since} s"
+        return "preceding", "missing for a job that runs already"
+    if job.think_time is not None and not 0 <= job.think_time <= LARGEST_TIME:
+        return "think_time", f"{COSTS}, or missing"
+    return None
+
+
+def _broken_run(job: Job) -> tuple[str, str] | None:
+    """Rules of a job that runs when the replay begins."""
+    if job.running_since is None:
+        return None
+    if job.type is JobType.STOCHASTIC:
+        return "running_since", "missing for a stochastic job, because its reservations so far are unknown"
+    if job.notice is not None:
+        return "running_since", "missing for a job with a notice, which has not arrived"
+    if job.submit is None or not job.submit - _TICK <= job.running_since <= LARGEST_TIME:
+        return "running_since", f"missing, or from its submit of {job.submit} s to {LARGEST_TIME:,.0f} s"
+    return None
+
+
+def _broken_eligible(job: Job) -> tuple[str, str] | None:
+    if job.eligible is None:
+        return None
+    if job.notice is not None:
+        return "eligible", "missing for a job with a notice, which says when it arrives"
+    if not 0 <= job.eligible <= LARGEST_TIME:
+        return "eligible", f"{COSTS}, or missing"
+    if job.running_since is not None and job.running_since < job.eligible - _TICK:
+        return "eligible", f"missing, or at most its running_since of {job.running_since} s"
     return None
 
 

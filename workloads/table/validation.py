@@ -186,13 +186,26 @@ def _is_whole(value: object) -> bool:
 
 def _broken_rule(job: Job, most: float) -> tuple[str, str] | None:
     """Field and rule that the job breaks. Comparisons are written so that NaN fails them."""
-    kind, runtime, walltime, size = job.type, job.runtime, job.walltime, job.nodes
-    if type(kind) is not JobType:
+    job_id = job.job_id
+    if type(job.type) is not JobType:
         return "type", "a JobType"
-    if type(job.job_id) is not int and not _is_whole(job.job_id):
+    if type(job_id) is not int and not _is_whole(job_id):
         return "job_id", "a whole number"
-    if not -LARGEST_WHOLE - 1 <= job.job_id <= LARGEST_WHOLE:
+    if not -LARGEST_WHOLE - 1 <= job_id <= LARGEST_WHOLE:
         return "job_id", f"a whole number up to {LARGEST_WHOLE:,}"
+    return (
+        _broken_size(job, most)
+        or _broken_times(job)
+        or _broken_trace_times(job)
+        or _broken_min_nodes(job)
+        or _broken_checkpoints(job)
+        or _broken_stochastic(job)
+        or _broken_arrival(job)
+    )
+
+
+def _broken_size(job: Job, most: float) -> tuple[str, str] | None:
+    size = job.nodes
     if type(size) is not int and not _is_whole(size):
         return "nodes", "a whole number"
     if size < 1:
@@ -201,51 +214,71 @@ def _broken_rule(job: Job, most: float) -> tuple[str, str] | None:
         return "nodes", f"at most {LARGEST_SIZE:,}"
     if size > most:
         return "nodes", f"at most the {most:,} nodes of the machine"
+    return None
+
+
+def _broken_times(job: Job) -> tuple[str, str] | None:
+    runtime, walltime, setup = job.runtime, job.walltime, job.setup
     if not SHORTEST_TIME < walltime <= LARGEST_TIME:
         return "walltime", DURATIONS
     if not SHORTEST_TIME < runtime <= LARGEST_TIME:
         return "runtime", DURATIONS
     if runtime > walltime + _TICK:
         return "runtime", f"at most its walltime of {walltime} s"
-    if not 0 <= job.setup <= LARGEST_TIME:
+    if not 0 <= setup <= LARGEST_TIME:
         return "setup", COSTS
-    if job.setup > runtime + _TICK:
+    if setup > runtime + _TICK:
         return "setup", f"at most its runtime of {runtime} s"
-    if job.trace_runtime is not None or job.trace_walltime is not None:
-        broken = _broken_trace_times(job)
-        if broken is not None:
-            return broken
-    smallest = job.min_nodes
-    if kind is JobType.MALLEABLE:
-        if smallest is None or (type(smallest) is not int and not _is_whole(smallest)):
-            return "min_nodes", "a whole number of nodes for a malleable job"
-        if not 1 <= smallest <= size:
-            return "min_nodes", f"between 1 and its {size} nodes"
-    elif smallest is not None and smallest != size:
-        return "min_nodes", f"missing or its {size} nodes for a job that is not malleable"
+    return None
+
+
+def _broken_trace_times(job: Job) -> tuple[str, str] | None:
+    if job.trace_runtime is None and job.trace_walltime is None:
+        return None
+    walltime = job.walltime if job.trace_walltime is None else job.trace_walltime
+    if not SHORTEST_TIME < walltime <= LARGEST_TIME:
+        return "trace_walltime", f"{DURATIONS}, or missing"
+    runtime = job.runtime if job.trace_runtime is None else job.trace_runtime
+    if not SHORTEST_TIME < runtime <= LARGEST_TIME:
+        return "trace_runtime", f"{DURATIONS}, or missing"
+    if runtime <= walltime + _TICK:
+        return None
+    if job.trace_runtime is None:
+        return "trace_walltime", f"at least the trace's runtime of {runtime} s"
+    return "trace_runtime", f"at most the trace's walltime of {walltime} s"
+
+
+def _broken_min_nodes(job: Job) -> tuple[str, str] | None:
+    smallest, size = job.min_nodes, job.nodes
+    if job.type is not JobType.MALLEABLE:
+        if smallest is not None and smallest != size:
+            return "min_nodes", f"missing or its {size} nodes for a job that is not malleable"
+    elif smallest is None or (type(smallest) is not int and not _is_whole(smallest)):
+        return "min_nodes", "a whole number of nodes for a malleable job"
+    elif not 1 <= smallest <= size:
+        return "min_nodes", f"between 1 and its {size} nodes"
+    return None
+
+
+def _broken_checkpoints(job: Job) -> tuple[str, str] | None:
+    interval = job.checkpoint_interval
     if not 0 <= job.checkpoint_cost <= LARGEST_TIME:
         return "checkpoint_cost", COSTS
-    if job.checkpoint_interval is not None:
-        if kind is not JobType.RIGID:
-            return "checkpoint_interval", "missing for a job that is not rigid"
-        if not SHORTEST_TIME < job.checkpoint_interval <= LARGEST_TIME:
-            return "checkpoint_interval", f"{DURATIONS}, or missing"
-    if kind is JobType.STOCHASTIC:
-        broken = _broken_stochastic(job)
-        if broken is not None:
-            return broken
-    elif job.application or job.true_runtime is not None or job.plan or job.restart_cost or job.memory_profile:
-        # A true runtime of 0 is given, although it is false in Python.
-        field = next((name for name in _OF_STOCHASTIC if getattr(job, name)), "true_runtime")
-        return field, f"missing for a {kind.value} job"
-    if kind is JobType.ON_DEMAND or job.notice is not None or job.estimated_arrival is not None:
-        return _broken_arrival(job)
-    if job.submit is None or not 0 <= job.submit <= LARGEST_TIME:
-        return "submit", COSTS
+    if interval is not None and job.type is not JobType.RIGID:
+        return "checkpoint_interval", "missing for a job that is not rigid"
+    if interval is not None and not SHORTEST_TIME < interval <= LARGEST_TIME:
+        return "checkpoint_interval", f"{DURATIONS}, or missing"
     return None
 
 
 def _broken_stochastic(job: Job) -> tuple[str, str] | None:
+    """Rules of the fields of stochastic jobs, which no other job has."""
+    if job.type is not JobType.STOCHASTIC:
+        if job.application or job.true_runtime is not None or job.plan or job.restart_cost or job.memory_profile:
+            # A true runtime of 0 is given, although it is false in Python.
+            field = next((name for name in _OF_STOCHASTIC if getattr(job, name)), "true_runtime")
+            return field, f"missing for a {job.type.value} job"
+        return None
     if not job.plan.strip():
         return "plan", "a planning strategy or the name of a plan for a stochastic job"
     if not job.application:
@@ -256,46 +289,38 @@ def _broken_stochastic(job: Job) -> tuple[str, str] | None:
         return "restart_cost", COSTS
     if job.true_runtime is not None and not SHORTEST_TIME < job.true_runtime <= LARGEST_TIME:
         return "true_runtime", f"{DURATIONS}, or missing"
-    if job.memory_profile:
-        try:
-            total = sum(seconds for seconds, _ in memory_profile(job.memory_profile))
-        except ValueError as error:
-            return "memory_profile", str(error)
-        runtime = job.runtime if job.true_runtime is None else job.true_runtime
-        # Each of the durations may have been rounded to a tick.
-        if abs(total - runtime) > _TICK * (1 + job.memory_profile.count(":")):
-            return "memory_profile", f"as long as its true runtime of {runtime} s"
-    return None
+    return _broken_profile(job) if job.memory_profile else None
 
 
-def _broken_trace_times(job: Job) -> tuple[str, str] | None:
-    walltime = job.walltime if job.trace_walltime is None else job.trace_walltime
-    if not SHORTEST_TIME < walltime <= LARGEST_TIME:
-        return "trace_walltime", f"{DURATIONS}, or missing"
-    runtime = job.runtime if job.trace_runtime is None else job.trace_runtime
-    if not SHORTEST_TIME < runtime <= LARGEST_TIME:
-        return "trace_runtime", f"{DURATIONS}, or missing"
-    if runtime > walltime + _TICK:
-        if job.trace_runtime is None:
-            return "trace_walltime", f"at least the trace's runtime of {runtime} s"
-        return "trace_runtime", f"at most the trace's walltime of {walltime} s"
+def _broken_profile(job: Job) -> tuple[str, str] | None:
+    try:
+        total = sum(seconds for seconds, _ in memory_profile(job.memory_profile))
+    except ValueError as error:
+        return "memory_profile", str(error)
+    runtime = job.runtime if job.true_runtime is None else job.true_runtime
+    # Each of the durations may have been rounded to a tick.
+    if abs(total - runtime) > _TICK * (1 + job.memory_profile.count(":")):
+        return "memory_profile", f"as long as its true runtime of {runtime} s"
     return None
 
 
 def _broken_arrival(job: Job) -> tuple[str, str] | None:
-    """Field and rule that an on-demand job, or another job with a notice, breaks."""
-    if job.type is not JobType.ON_DEMAND:
-        field = "notice" if job.notice is not None else "estimated_arrival"
-        return field, f"missing for a {job.type.value} job"
-    if job.setup != 0:
-        return "setup", "0 for an on-demand job"
     submit, notice, estimated = job.submit, job.notice, job.estimated_arrival
-    if notice is None:
-        if estimated is not None:
-            return "notice", "given, because there is an estimated_arrival"
-        if submit is None or not 0 <= submit <= LARGEST_TIME:
-            return "submit", COSTS
-        return None
+    if job.type is JobType.ON_DEMAND:
+        if job.setup != 0:
+            return "setup", "0 for an on-demand job"
+    elif notice is not None or estimated is not None:
+        return "estimated_arrival" if notice is None else "notice", f"missing for a {job.type.value} job"
+    if notice is not None:
+        return _broken_notice(notice, estimated, submit)
+    if estimated is not None:
+        return "notice", "given, because there is an estimated_arrival"
+    if submit is None or not 0 <= submit <= LARGEST_TIME:
+        return "submit", COSTS
+    return None
+
+
+def _broken_notice(notice: float, estimated: float | None, submit: float | None) -> tuple[str, str] | None:
     # A job at the start of a trace may have its notice, or arrive early, before time 0.
     if not -LARGEST_TIME <= notice <= LARGEST_TIME:
         return "notice", f"{TIMES}, or missing"
@@ -305,9 +330,8 @@ def _broken_arrival(job: Job) -> tuple[str, str] | None:
         return "estimated_arrival", TIMES
     if notice > estimated + _TICK:
         return "notice", f"at most the estimated_arrival of {estimated} s"
-    if submit is not None:
-        if not -LARGEST_TIME <= submit <= LARGEST_TIME:
-            return "submit", f"{TIMES}, or missing for a job that never arrives"
-        if notice > submit + _TICK:
-            return "notice", f"at most the submit of {submit} s"
+    if submit is not None and not -LARGEST_TIME <= submit <= LARGEST_TIME:
+        return "submit", f"{TIMES}, or missing for a job that never arrives"
+    if submit is not None and notice > submit + _TICK:
+        return "notice", f"at most the submit of {submit} s"
     return None

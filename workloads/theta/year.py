@@ -7,7 +7,9 @@ calibrated on ALCF's public records of 2018, 2021 and 2022 and rounded. This mod
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 from holdfast.workloads.ground.errors import ParameterError
 
@@ -65,6 +67,30 @@ _HOURS = (
     3.8, 2.8, 2.5, 2.4, 2.1, 2.0, 2.6, 3.8, 5.0, 5.8, 6.2, 6.4, 5.6, 5.8, 6.1, 5.7, 5.0, 4.4, 3.9, 3.7, 3.6, 3.7, 3.9,
     3.8,
 )  # fmt: skip
+
+#: Rules of single parameters, all of them finite and not negative: their names, whether a value is legal, legal values.
+_RULES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
+    (
+        ("jobs", "jobs_per_year", "nodes", "projects", "batch_limit"),
+        lambda number: isinstance(number, int) and 1 <= number <= LARGEST,
+        f"a whole number from 1 to {LARGEST:,}",
+    ),
+    (
+        ("year", "work_per_job", "batch_gap", "shortest_request", "short_limit", "middle_shape", "patience"),
+        lambda number: number > 0,
+        "positive",
+    ),
+    (
+        ("mixed_share", "resemblance", "week_memory", "unevenness", "stray_share", "project_memory"),
+        lambda share: share <= 1,
+        "in [0, 1]",
+    ),
+    (("campaign_batches",), lambda number: number >= 1, "at least 1"),
+    (("maintenance",), lambda hours: hours <= 16, "at most 16 hours (from 8 h to midnight)"),
+    (("hours",), lambda weights: len(weights) == 24 and sum(weights) > 0, "24 weights, not all 0"),
+    (("weekdays",), lambda weights: len(weights) == 7 and sum(weights) > 0, "7 weights, not all 0"),
+    (("first_weekday",), lambda day: day in range(7), "0 (Monday) to 6 (Sunday)"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,39 +210,16 @@ class ThetaYear:
             numbers = value if isinstance(value, tuple) else (value,)
             if not all(isinstance(number, int | float) and 0 <= number < math.inf for number in numbers):
                 raise ParameterError(field.name, "finite and not negative", value)
-        for name in ("jobs", "jobs_per_year", "nodes", "projects", "batch_limit"):
-            if not isinstance(getattr(self, name), int) or not 1 <= getattr(self, name) <= LARGEST:
-                raise ParameterError(name, f"a whole number from 1 to {LARGEST:,}", getattr(self, name))
-        for name in (
-            "year",
-            "work_per_job",
-            "batch_gap",
-            "shortest_request",
-            "short_limit",
-            "middle_shape",
-            "patience",
-        ):
-            if getattr(self, name) <= 0:
-                raise ParameterError(name, "positive", getattr(self, name))
-        for name in ("mixed_share", "resemblance", "week_memory", "unevenness", "stray_share", "project_memory"):
-            if getattr(self, name) > 1:
-                raise ParameterError(name, "in [0, 1]", getattr(self, name))
+        for names, is_legal, legal in _RULES:
+            for name in names:
+                if not is_legal(getattr(self, name)):
+                    raise ParameterError(name, legal, getattr(self, name))
         if self.short_share + self.near_share + self.limit_share > 1:
             raise ParameterError(
                 "short_share, near_share, limit_share",
                 "shares of a sum of at most 1",
                 (self.short_share, self.near_share, self.limit_share),
             )
-        if self.campaign_batches < 1:
-            raise ParameterError("campaign_batches", "at least 1", self.campaign_batches)
-        if self.maintenance > 16:
-            raise ParameterError("maintenance", "at most 16 hours (from 8 h to midnight)", self.maintenance)
-        for name, length in (("hours", 24), ("weekdays", 7)):
-            values = getattr(self, name)
-            if len(values) != length or sum(values) <= 0:
-                raise ParameterError(name, f"{length} weights, not all 0", values)
-        if self.first_weekday not in range(7):
-            raise ParameterError("first_weekday", "0 (Monday) to 6 (Sunday)", self.first_weekday)
 
     @property
     def span(self) -> float:
