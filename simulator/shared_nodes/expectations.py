@@ -88,9 +88,9 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, occupati
             if missing[job.job_id] <= 0 or horizon <= time:
                 continue
             known = machine.closures.closed_nodes(job, time, time).union(collected[job.job_id], machine.held(job))
-            nodes = [node for node in sorted(releases[time]) if node not in known and job.demand.suits(node)]
-            free = occupation.at(time, 0, found) if nodes else machine.free
-            for node in nodes:
+            coming = [node for node in sorted(releases[time]) if node not in known and job.demand.suits(node)]
+            free = occupation.at(time, 0, found) if coming else machine.free
+            for node in coming:
                 part = job.demand.part(node)
                 if missing[job.job_id] <= 0:
                     break
