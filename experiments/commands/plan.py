@@ -220,11 +220,13 @@ def main(arguments: Arguments) -> None:
 def _check_words(arguments: Arguments) -> None:
     """Refuse words that do not go together."""
     from holdfast.workloads.ground.errors import InputError
+    from holdfast.workloads.ground.files import is_plain_file
 
     if (arguments.distribution is None) == (arguments.runs is None):
         raise InputError(f"give either a distribution ({', '.join(DISTRIBUTIONS)}) or --runs FILE")
-    if arguments.distribution not in (None, *DISTRIBUTIONS) and Path(arguments.distribution or "").is_file():
-        raise InputError(f"{arguments.distribution} is a file; past runs are given with --runs {arguments.distribution}")
+    name = arguments.distribution
+    if name is not None and name not in DISTRIBUTIONS and is_plain_file(Path(name)):
+        raise InputError(f"{name} is a file; past runs are given with --runs {name}")
     if arguments.runs is not None:
         strange = next(iter(arguments.of.given), None)
         if strange is not None:
