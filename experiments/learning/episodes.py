@@ -58,6 +58,8 @@ class Slices:
     def __init__(self, jobs: Sequence[Job], length: int, nodes: int, types: Collection[JobType]) -> None:
         if not is_whole(length, 2):
             raise ParameterError("length", "a whole number of jobs, at least 2", length)
+        if isinstance(jobs, str) or not isinstance(jobs, Sequence):
+            raise ParameterError("jobs", "a list of jobs, such as that of as_rigid or prepare", jobs)
         if len(jobs) < length:
             raise ParameterError("length", f"at most {len(jobs):,}, the jobs that there are", length)
         _check(jobs, nodes, types)
