@@ -110,7 +110,7 @@ def draw_pictures(directory: Path, unit: str = "nodes", form: FigureForm | None 
         with refuse_changes(path):
             rows = read_csv(path)
             called = _call_contrasts(rows) if name == "mechanisms" else name
-            if called and not (called in figures and _are_contrasted(rows, directory)):
+            if called and not (called in figures and _have_contrasts(rows, directory)):
                 figures[called] = relabel(form.draw(resolve_name(draw), by_label(rows)), unit)
     for name, figure in figures.items():
         form.save(figure, directory / name, follow=False)
@@ -129,7 +129,7 @@ def describe_picture(name: str, directory: Path) -> str:
     """Description of a figure that :func:`draw_pictures` has drawn in a directory."""
     path, contrasts = directory / PICTURES[name][0], directory / PICTURES["mechanisms"][0]
     rows = read_csv(path) if name in SUMMED and path.exists() else []
-    if name == "mechanisms" or (name == "differences" and (not rows or _are_contrasted(rows, directory))):
+    if name == "mechanisms" or (name == "differences" and (not rows or _have_contrasts(rows, directory))):
         first = by_label(read_csv(contrasts))[0]["mechanism"] if contrasts.exists() else "the first run"
         return SHOWN["mechanisms"].format(first)
     numbers = sorted({int(row["n"]) for row in rows}) or [1]
@@ -139,7 +139,7 @@ def describe_picture(name: str, directory: Path) -> str:
     return f"{SHOWN[name]}: means over {many} seeds with 95 % intervals"
 
 
-def _are_contrasted(differences: Sequence[Mapping[str, Any]], directory: Path) -> bool:
+def _have_contrasts(differences: Sequence[Mapping[str, Any]], directory: Path) -> bool:
     """Whether differences are those of single runs from one reference: the contrasts have them with intervals."""
     path = directory / PICTURES["mechanisms"][0]
     if not path.exists() or any(row["n"] != 1 for row in differences):
