@@ -283,20 +283,24 @@ def command_parser(command: str | None) -> argparse.ArgumentParser:
     return found
 
 
-def _check_option_names(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Refuse an unknown option and name the nearest ones; argparse would first ask for arguments that are missing."""
+def _check_option_names(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.ArgumentParser:
+    """Refuse an unknown option and name the nearest ones; argparse would first ask for arguments that are missing.
+
+    Returns the parser of the named command.
+    """
     for word in words:
         if word == "--":
-            return
+            break
         parsers = next((action.choices for action in parser._actions if isinstance(action.choices, dict)), {})
         if parsers and not word.startswith("-"):
             if word not in parsers:
-                return  # argparse refuses the command
+                break  # argparse refuses the command
             parser = parsers[word]
             continue
         name = word.partition("=")[0]
         if name.startswith("--") and name not in parser._option_string_actions:
             _refuse_name(parser.prog, "option", name, parser._option_string_actions)
+    return parser
 
 
 def _refuse_name(program: str, kind: str, name: str, known: Collection[str]) -> NoReturn:
@@ -373,11 +377,12 @@ class _Call:
         parser = _parser(chosen)
         module: Any = _module(chosen) if chosen in COMMANDS else None
         subcommands = getattr(module, "SUBCOMMANDS", ())
-        if chosen is not None:
-            _check_option_names(parser, self._words)
+        own = parser if chosen is None else _check_option_names(parser, self._words)
         self._parsed.subcommand = next((word for word in self._words if word in subcommands), None)
         try:
-            self._parsed = parser.parse_args(self._words)
+            self._parsed, left = parser.parse_known_args(self._words)
+            if left:
+                own.error(f"unrecognized arguments: {' '.join(left)}")
             if getattr(self._parsed, "reading", None) is not None:
                 self._parsed = _parser(chosen, _reading_defaults(self._parsed)).parse_args(self._words)
         except SystemExit:

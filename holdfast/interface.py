@@ -373,6 +373,8 @@ def simulate(
         jobs, nodes = as_rigid(workload), workload.nodes if nodes is None else nodes
     else:
         jobs = workload.jobs if isinstance(workload, JobTable) else workload
+    if isinstance(jobs, str | os.PathLike):
+        raise ParameterError("workload", "what read_trace or read_job_table reads from a file", workload)
     if not isinstance(jobs, Iterable):
         raise ParameterError("workload", "a trace, a job table, a DataFrame, or jobs", workload)
     if nodes is None:

@@ -175,7 +175,8 @@ class Options:
         check_whole("seed", self.seed, 0, "a whole number >= 0")
         for name in ("order", "backfilling", "tenants", "expansion"):
             if not isinstance(getattr(self, name), str):
-                raise ParameterError(name, "a name", getattr(self, name))
+                legal = "a name; a plug-in of your own gets one as in holdfast.ORDERS.add('mine', mine)"
+                raise ParameterError(name, legal, getattr(self, name))
 
     @classmethod
     def from_record(cls, **options: object) -> Options:

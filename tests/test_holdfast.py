@@ -76,6 +76,10 @@ def test_a_job_table_needs_a_machine() -> None:
         hf.simulate(hf.prepare(hf.generate(jobs=20)))
     with pytest.raises(InputError, match="workload must be a trace, a job table, a DataFrame, or jobs, not 3"):
         hf.simulate(3, 4)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="workload must be what read_trace or read_job_table reads from a file, not"):
+        hf.simulate("log.swf.gz")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"gets one as in holdfast.ORDERS.add\('mine', mine\), not <function"):
+        hf.simulate(hf.generate(jobs=20), order=lambda job, now: job.nodes)
 
 
 def test_a_dataframe_is_simulated_as_a_trace_or_a_job_table(tmp_path: Path) -> None:

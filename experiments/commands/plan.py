@@ -81,7 +81,7 @@ class Arguments:
         str | None,
         Parameter("past runtimes, one per line, instead of DISTRIBUTION", default="none", metavar="FILE"),
     ] = None
-    column: Annotated[str | None, Parameter("column of the runtimes, FILE being CSV", default="none")] = None
+    column: Annotated[str | None, Parameter("column of the runtimes, FILE being a table", default="none")] = None
     fit: Annotated[
         str | None,
         Parameter(
@@ -205,9 +205,13 @@ def main(arguments: Arguments) -> None:
 def _check_words(arguments: Arguments) -> None:
     """Refuse words that do not go together."""
     from holdfast.workloads.ground.errors import InputError
+    from holdfast.workloads.ground.files import is_plain_file
 
     if (arguments.distribution is None) == (arguments.runs is None):
         raise InputError(f"give either a distribution ({', '.join(DISTRIBUTIONS)}) or --runs FILE")
+    name = arguments.distribution
+    if name is not None and name not in DISTRIBUTIONS and is_plain_file(Path(name)):
+        raise InputError(f"{name} is a file; past runs are given with --runs {name}")
     if arguments.runs is not None:
         strange = next(iter(arguments.of.given), None)
         if strange is not None:
@@ -262,7 +266,7 @@ def _distribution(
     arguments: Arguments, costs: CostModel, strategy: str, grid: dict[str, Any]
 ) -> tuple[Distribution, np.ndarray | None, str, str]:
     """Distribution of the runtime, the past runs if it comes from them, its description, and a table of the fits."""
-    from holdfast.experiments.planning.plan_document import fit_table
+    from holdfast.experiments.planning.plan_document import clock, fit_table
     from holdfast.experiments.planning.plan_inputs import make_distribution, parse_unit, read_runs
     from holdfast.policies.planning.planner import fit_runs
 
@@ -274,7 +278,9 @@ def _distribution(
     how = arguments.fit or "auto"
     runs = read_runs(arguments.runs, arguments.column, unit)
     report = fit_runs(runs, how, costs, strategy, grid)
-    origin = f"{len(runs):,} past runs of {Path(arguments.runs).name}, fitted by {report.chosen.name}"
+    # The range shows runtimes that were read in a wrong unit.
+    reach = f"{clock(runs.min())} to {clock(runs.max())}"
+    origin = f"{len(runs):,} past runs of {Path(arguments.runs).name}, {reach}, fitted by {report.chosen.name}"
     return report.chosen.good(), runs, origin, fit_table(report.rows())
 
 

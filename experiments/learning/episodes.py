@@ -58,6 +58,8 @@ class Slices:
     def __init__(self, jobs: Sequence[Job], length: int, nodes: int, types: Collection[JobType]) -> None:
         if not is_whole(length, 2):
             raise ParameterError("length", "a whole number of jobs, at least 2", length)
+        if not _is_list(jobs):
+            raise ParameterError("jobs", "a list of jobs, such as that of as_rigid or prepare", jobs)
         if len(jobs) < length:
             raise ParameterError("length", f"at most {len(jobs):,}, the jobs that there are", length)
         _check(jobs, nodes, types)
@@ -114,6 +116,11 @@ def _comes(job: Job) -> float:
     """Arrival time of a job; for a no-show the announced one."""
     times = (job.submit, job.estimated_arrival, job.running_since)
     return next((time for time in times if time is not None), 0.0)
+
+
+def _is_list(jobs: object) -> bool:
+    """Whether they are a sequence; a log or the path of one is not."""
+    return isinstance(jobs, Sequence) and not isinstance(jobs, str)
 
 
 def _check(jobs: Sequence[Job], nodes: int, types: Collection[JobType]) -> None:

@@ -33,6 +33,8 @@ __all__ = [
 ]
 
 
+#: What ends the cells of a table; the one that its header has most often, else the first.
+_MARKS = (",", ";", "\t", "|")
 #: Upper limit of a runtime [s], some 30,000 years: squares and sums of larger numbers would overflow.
 _LONGEST = 1e12
 
@@ -279,12 +281,12 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
     Parameters
     ----------
     path
-        A file with one runtime per line (empty lines and those that begin with ``#`` are ignored), or a CSV file with a
-        header.
+        A file with one runtime per line (empty lines and those that begin with ``#`` are ignored), or a table with a
+        header, whose cells end with a comma, a semicolon, a tab or, as in ``sacct -P``, a bar.
     column
-        Name of the CSV column; None: one runtime per line.
+        Name of the column; None: one runtime per line.
     unit
-        Seconds in the unit of numbers without one.
+        Seconds in the unit of numbers without one. A runtime may also be one of sacct, such as ``1-12:00:00``.
 
     Returns
     -------
@@ -303,7 +305,8 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
     from holdfast.workloads.ground.files import read_text
 
     lines = read_text(path).splitlines()
-    reader = csv.DictReader(lines, skipinitialspace=True)
+    mark = max(_MARKS, key=lines[0].count) if lines else ","
+    reader = csv.DictReader(lines, skipinitialspace=True, delimiter=mark)
     if column is None:
         cells: Iterable[tuple[int, str]] = (
             (number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")
@@ -362,6 +365,16 @@ def _plan_and_seal(path: str | Path) -> tuple[ReservationPlan, bool]:
         raise TraceError(path, None, str(error)) from None
 
 
+def _clock(text: str) -> float:
+    """Seconds of ``[days-]hours:minutes:seconds``; otherwise nan. Of ``1:30`` nobody knows the units."""
+    from holdfast.workloads.logs.sacct_values import parse_clock
+
+    try:
+        return parse_clock(text, "runtime") if text.count(":") == 2 else math.nan
+    except ValueError:
+        return math.nan
+
+
 def _runtime(path: str | Path, line: int, text: str, unit: float) -> float:
     try:
         value = decimal(text) * unit
@@ -369,8 +382,10 @@ def _runtime(path: str | Path, line: int, text: str, unit: float) -> float:
         try:
             value = parse_duration(text)
         except ParameterError:
-            hint = "; name the column of a CSV file with --column" if "," in text else ""
-            raise TraceError(path, line, f"is not a runtime: {text[:40]!r}{hint}") from None
+            value = _clock(text)
+            if math.isnan(value):
+                hint = "; name the column of a table with --column" if any(mark in text for mark in _MARKS) else ""
+                raise TraceError(path, line, f"is not a runtime: {text[:40]!r}{hint}") from None
     if not 0 < value < _LONGEST:
         raise TraceError(path, line, f"a runtime must be positive and below {_LONGEST:g} s, not {format_value(text)}")
     return value

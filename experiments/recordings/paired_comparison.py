@@ -17,7 +17,7 @@ from holdfast.experiments.recordings.job_groups import GROUPS, ORDERED, group_na
 from holdfast.experiments.recordings.run_file import open_run
 from holdfast.experiments.recordings.summaries import starvation
 from holdfast.experiments.recordings.variants import distinct_names, run_names
-from holdfast.experiments.recordings.week_blocks import assign_clusters
+from holdfast.experiments.recordings.week_blocks import assign_clusters, block_doubt
 from holdfast.experiments.statistics import Interval
 from holdfast.experiments.tables import render
 from holdfast.simulator.results.catalogue import metric
@@ -153,7 +153,8 @@ class Gains:
         paragraphs.append(
             f"difference: {self.second} minus {self.first} [95 % interval, jobs of one {self.cluster} kept together]"
         )
-        paragraphs += filter(None, [starvation(self._starved_rows)])
+        mean = self.of("wait_h")[0]
+        paragraphs += filter(None, [block_doubt(self.cluster, mean["first"]), starvation(self._starved_rows)])
         if self.by in ORDERED and self.zone:
             paragraphs.append(f"{self.by}s of submission are in {self.zone}")
         if self.by:

@@ -47,7 +47,7 @@ PICTURES: Mapping[str, tuple[str, str]] = {
 _ELSE = {"mechanisms": ("summary.csv", "holdfast.experiments.figures.study.mechanisms:plot_mechanisms")}
 #: Description of each figure.
 SHOWN: Mapping[str, str] = {
-    "mechanisms": "how the metrics differ from those of the first run, with intervals",
+    "mechanisms": "how the metrics differ from those of {}, with intervals",
     "waits": "waits and slowdowns: their distributions, and by size",
     "machine": "busy and held nodes, and the waiting jobs, over time",
     "accounting": "node-hours by use: compute, overheads, losses, held, idle",
@@ -110,7 +110,7 @@ def draw_pictures(directory: Path, unit: str = "nodes", form: FigureForm | None 
         with refuse_changes(path):
             rows = read_csv(path)
             called = _call_contrasts(rows) if name == "mechanisms" else name
-            if called:
+            if called and not (called in figures and _have_contrasts(rows, directory)):
                 figures[called] = relabel(form.draw(resolve_name(draw), by_label(rows)), unit)
     for name, figure in figures.items():
         form.save(figure, directory / name, follow=False)
@@ -127,16 +127,26 @@ def _call_contrasts(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def describe_picture(name: str, directory: Path) -> str:
     """Description of a figure that :func:`draw_pictures` has drawn in a directory."""
-    path = directory / PICTURES[name][0]
-    if name == "differences" and not path.exists():
-        return SHOWN["mechanisms"]
-    if name not in SUMMED:
-        return SHOWN[name]
-    numbers = sorted({int(row["n"]) for row in read_csv(path)})
+    path, contrasts = directory / PICTURES[name][0], directory / PICTURES["mechanisms"][0]
+    rows = read_csv(path) if name in SUMMED and path.exists() else []
+    if name == "mechanisms" or (name == "differences" and (not rows or _have_contrasts(rows, directory))):
+        first = by_label(read_csv(contrasts))[0]["mechanism"] if contrasts.exists() else "the first run"
+        return SHOWN["mechanisms"].format(first)
+    numbers = sorted({int(row["n"]) for row in rows}) or [1]
     if numbers[-1] == 1:
         return SHOWN[name]
     many = f"{numbers[0]}" if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
     return f"{SHOWN[name]}: means over {many} seeds with 95 % intervals"
+
+
+def _have_contrasts(differences: Sequence[Mapping[str, Any]], directory: Path) -> bool:
+    """Whether differences are those of single runs from one reference: the contrasts have them with intervals."""
+    path = directory / PICTURES["mechanisms"][0]
+    if not path.exists() or any(row["n"] != 1 for row in differences):
+        return False
+    compared = [row["metric"] for row in differences].count(differences[0]["metric"])
+    contrasts = read_csv(path)
+    return compared == [row["metric"] for row in contrasts].count(contrasts[0]["metric"]) - 1
 
 
 def _has_seeds(directory: Path) -> bool:

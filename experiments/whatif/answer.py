@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.experiments.recordings.summaries import metric_column, starvation
+from holdfast.experiments.recordings.week_blocks import block_doubt
 from holdfast.experiments.statistics import holm
 from holdfast.experiments.tables import is_known, render
 from holdfast.experiments.whatif.conclusion import conclude
@@ -182,6 +183,8 @@ class WhatIf:
         drawn = next((contrast.draws for contrast in self.contrasts if contrast.draws), 0)
         if drawn:
             text += f"; on-demand jobs: {drawn} draw{'s' * (drawn > 1)}, compared with today's rule on the same draws"
+        doubt = block_doubt(self.cluster, self.replay.summary["wait_h"])
+        text += f"; {doubt}" if doubt else ""
         left = [f"{one.left_out:,} by {one.operation.name}" for one in self.contrasts if one.left_out]
         return text + (f"; jobs that cannot run are left out: {', '.join(left)}" if left else "")
 

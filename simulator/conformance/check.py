@@ -153,7 +153,7 @@ def _find_kind(policy: Any) -> str:
         return by_names[" ".join(names[:2])]
     if names[:1] and names[0].startswith("distribution") and len(names) > 1:
         return "strategy"
-    raise InputError(f"the kind of this policy cannot be guessed: give kind, one of {', '.join(KINDS)}")
+    raise InputError(f"the kind of this policy cannot be guessed; it must be given: one of {', '.join(KINDS)}")
 
 
 def _argument_names(policy: Any) -> list[str]:

@@ -35,6 +35,7 @@ PLAN = "plan exponential --mean 1h --n 4"
         ("info a\x1b[31m", r"a\x1b[31m: no such file"),
         ("info a\u2028b", r"a\u2028b: no such file"),
         (f"info a.swf {'y' * 5000}", "unrecognized arguments: yyy"),
+        ("whatif a.swf -o b", "holdfast whatif: error: unrecognized arguments: -o b; see 'holdfast whatif --help'"),
         ("generate -o x.swf --jobs 1000000000", "--jobs must be a whole number of at most 10,000,000, not"),
         ("policies --scenarios 1000000000", "--scenarios must be a whole number of at most 100,000, not"),
         ("plot . nothing", "known are beyond-"),

@@ -65,6 +65,7 @@ WRONG = (
     ("sweep none.toml -o out", "none.toml: no such file"),
     ("policies --kind odrer", "did you mean order"),
     ("plan", "give either a distribution"),
+    ("plan prose.txt", "prose.txt is a file; past runs are given with --runs prose.txt"),
     ("plan exponential", "--mean"),
     ("plan exponentail --mean 1h", "did you mean exponential"),
     ("plan exponential --mean 1h --restart 5m", "give the time to write one with --checkpoint TIME"),

@@ -181,9 +181,11 @@ class UnknownNameError(InputError):
         The received name.
     known
         The registered names.
+    advice
+        How to use a name that is not among them.
     """
 
-    def __init__(self, kind: str, received: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, received: str, known: Iterable[str], advice: str = "") -> None:
         names = list(known)
         folded = {name.lower(): name for name in names}
         near = [folded[match] for match in difflib.get_close_matches(received[:200].lower(), folded, n=3, cutoff=0.5)]
@@ -191,7 +193,8 @@ class UnknownNameError(InputError):
         listed = ", ".join(name[:_LONGEST] for name in names[:_MOST_NAMES])
         if len(names) > _MOST_NAMES:
             listed += f" and {len(names) - _MOST_NAMES:,} others"
-        super().__init__(f"unknown {kind} {format_value(received)}: {hint}known are {listed}")
+        more = f"; {advice}" if advice else ""
+        super().__init__(f"unknown {kind} {format_value(received)}: {hint}known are {listed}{more}")
 
 
 class TraceError(InputError):

@@ -49,7 +49,10 @@ def import_attribute(kind: str, path: str, name: str | None = None) -> Any:
 def _reason(error: Exception) -> str:
     """Reason why a module cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
-        return f"there is no module {format_value(error.name)}"
+        stem, mark, end = error.name.rpartition(".")
+        # A file name was given: Python then looks for the module "py" in "mine".
+        hint = f"; a module is named without .py, as {stem}:name" if (mark, end) == (".", "py") else ""
+        return f"there is no module {format_value(error.name)}{hint}"
     message = " ".join(str(error).split())
     return f"its module fails with {type(error).__name__} {format_value(message)}"
 

@@ -227,7 +227,8 @@ class Registry(Generic[T]):
         installed = self._entry_points()
         if name in installed:
             return import_attribute(self.kind, installed[name].value, name)
-        raise UnknownNameError(self.kind, name, [*self._known, *self._aliases, *installed])
+        advice = "one of your own is given as module:name"
+        raise UnknownNameError(self.kind, name, [*self._known, *self._aliases, *installed], advice)
 
     def _entry_points(self) -> dict[str, Any]:
         if not self.group:

@@ -68,7 +68,7 @@ def parse_type_rule(text: str) -> TypeRule:
 
     Examples
     --------
-    >>> parse_type_rule("qos:high=on-demand,low=spot")
+    >>> parse_type_rule("qos:high=on-demand,qos:low=spot")
     TypeRule(column='qos', words={'high': 'on-demand', 'low': 'spot'})
     """
     column, colon, rest = text.partition(":")
@@ -78,6 +78,7 @@ def parse_type_rule(text: str) -> TypeRule:
     words: dict[str, str] = {}
     for part in rest.split(",") if colon else ():
         value, equals, word = (piece.strip() for piece in part.partition("="))
+        value = value.removeprefix(f"{column}:")  # the column may be repeated
         if not (value and equals) or value in words:
             raise ParameterError("types", "each value once with its type, such as qos:high=on-demand,low=spot", text)
         words[value] = word.lower()

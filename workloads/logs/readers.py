@@ -291,4 +291,7 @@ def _recognise_format(data: bytes, path: str | Path) -> str:
     for name in READERS.listing():
         if name not in READERS and READERS[name].recognises(head):
             return name
-    raise TraceError(path, None, f"format not recognised; choose one with --format {', '.join(READERS)}")
+    message = f"format not recognised; choose one with --format {', '.join(READERS)}"
+    if "," in head.partition("\n")[0]:
+        message += "; name the columns of a table with --columns, and give a data set of GPU jobs its --machine FILE"
+    raise TraceError(path, None, message)

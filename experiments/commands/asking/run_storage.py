@@ -32,6 +32,8 @@ class RunAnswer:
         Settings of the measurement.
     summaries, aggregates, differences
         Rows of ``summary.csv``, ``aggregates.csv`` and ``differences.csv``; the last two may be empty.
+    against
+        Keys and values of the reference of differences; empty: there is none.
     """
 
     results: Sequence[Result]
@@ -40,6 +42,7 @@ class RunAnswer:
     summaries: Sequence[Mapping[str, Any]]
     aggregates: Sequence[Mapping[str, Any]]
     differences: Sequence[Mapping[str, Any]]
+    against: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -53,11 +56,11 @@ class RunAnswer:
         values = {run.variation.label: run.variation.values for run in planned}
         summaries = summary_rows(results, measurement, values)
         if not (planned[0].variation.values or against):
-            return cls(results, planned, measurement, summaries, [], [])
+            return cls(results, planned, measurement, summaries, [], [], against)
         from holdfast.experiments.sweeps.aggregates import aggregate_rows, difference_rows
 
         differences = difference_rows(summaries, against) if against else []
-        return cls(results, planned, measurement, summaries, aggregate_rows(summaries), differences)
+        return cls(results, planned, measurement, summaries, aggregate_rows(summaries), differences, against)
 
     @property
     def unit(self) -> str:
@@ -138,11 +141,20 @@ def _draw(answer: RunAnswer, new: Path, directory: Path) -> list[str]:
     ]
     drawable = {"machine": machine_rows(dated), "distributions": distribution_rows(results)}
     if len(results) > 1:
-        drawable["contrasts"] = contrast_rows(results, answer.measurement.instant_tolerance)
+        ordered = _reference_first(results, answer)
+        drawable["contrasts"] = contrast_rows(ordered, answer.measurement.instant_tolerance)
     for name, rows in drawable.items():
         write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
     drawn = draw_pictures(new, answer.unit)
     return [f"{directory / name}.png: {in_unit(describe_picture(name, new), answer.unit)}" for name in drawn]
+
+
+def _reference_first(results: Sequence[Result], answer: RunAnswer) -> list[Result]:
+    """The results, before all others the one that ``--against`` names, if it names a single one."""
+    named = answer.against
+    found = [place for place, row in enumerate(answer.summaries) if named and named.items() <= dict(row).items()]
+    first = found[0] if len(found) == 1 else 0
+    return [results[first], *results[:first], *results[first + 1 :]]
 
 
 def _table_names(planned: Sequence[PlannedRun]) -> dict[str, str]:

@@ -225,7 +225,12 @@ def test_runs_are_read(tmp_path: Path) -> None:
     assert read_runs(path, unit=60.0).tolist() == [5400.0, 5400.0, 120.0]
     path.write_text("job, runtime\na, 10\nb,20s\n")
     assert read_runs(path, "runtime").tolist() == [10.0, 20.0]
+    for mark in ";\t|":
+        path.write_text(f"JobID{mark}Elapsed\n1{mark}00:01:30\n2{mark}1-00:00:00\n")
+        assert read_runs(path, "Elapsed").tolist() == [90.0, 86_400.0], mark
     for text, column, told in [
+        ("1:30\n", None, "is not a runtime: '1:30'"),
+        ("a;1\n", None, "with --column"),
         ("", None, "is empty"),
         ("# none\n", None, "holds no runtimes"),
         ("10\nlong\n", None, r"runs.txt:2: is not a runtime: 'long'"),
@@ -300,7 +305,8 @@ def test_past_runs(how: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert told["reservations"][-1]["milestone"] >= longest * (1 - 1e-12)
     assert cli.main(["plan", *words.split(), "--compare"]) == 0
     out = capsys.readouterr().out
-    assert f"12 past runs of runs.csv, fitted by {how}" in out
+    reach = f"{clock(read_runs(runs, 'minutes', 60.0).min())} to {clock(longest)}"
+    assert f"12 past runs of runs.csv, {reach}, fitted by {how}" in out
     # Rules of thumb look at the runs themselves.
     rule = plan(capsys, f"--runs {runs} --column minutes --unit m --fit {how} --strategy maximum")
     assert [row["milestone"] for row in rule["reservations"]] == pytest.approx([longest])

@@ -140,6 +140,13 @@ def test_jobs_of_another_runtime_are_told(pair: tuple[hf.Result, hf.Result]) -> 
     )
 
 
+@pytest.mark.parametrize(("gap", "narrow"), [(10.0, True), (86_400.0, False)])
+def test_intervals_of_blocks_shorter_than_the_waits_are_doubted(gap: float, narrow: bool) -> None:
+    jobs = [rigid(number, gap * number, 8, 600 + number, 1200) for number in range(1, 30)]
+    result = hf.simulate(jobs, 8)
+    assert ("intervals may be too narrow" in gains(result, result).text()) == narrow
+
+
 def test_the_command_prints_a_table_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_job_table(JOBS, tmp_path / "jobs.csv")
     out = str(tmp_path / "out")

@@ -168,6 +168,20 @@ def test_differences_of_results_without_mechanisms_have_a_figure_of_their_own(
     assert draw_pictures(tmp_path) == drawn
 
 
+@pytest.mark.parametrize(("nodes", "reference"), [("4392", "sjf"), ("4392,5000", "fcfs / 4392 nodes")])
+def test_differences_of_single_runs_from_one_reference_have_intervals(
+    nodes: str, reference: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.swf"
+    assert cli.main(["generate", "-o", str(log), "--jobs", "200"]) == 0
+    words = ["--order", "fcfs,sjf", "--nodes", nodes, "--against", "order=sjf", "--plot"]
+    assert cli.main(["run", str(log), "-o", str(tmp_path / "out"), *words]) == 0
+    told = capsys.readouterr().out
+    contrasts = read_csv(tmp_path / "out" / "contrasts.csv")
+    assert contrasts[0]["label"] == reference
+    assert ("from those of sjf, with intervals" in told) == (nodes == "4392")
+
+
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [

@@ -102,6 +102,8 @@ def test_the_current_directory_is_no_module_path_afterwards(module: str) -> None
         ("aged-frist", UnknownNameError, "did you mean aged-first"),
         ("", UnknownNameError, "unknown order ''"),
         ("no_such_module_here:x", InputError, "cannot be imported: there is no module 'no_such_module_here'"),
+        ("my_orders.py", UnknownNameError, "; one of your own is given as module:name"),
+        ("my_orders.py:longest", InputError, "a module is named without .py, as my_orders:name"),
         ("my_broken:x", InputError, "there is no module 'no_such_thing_anywhere'"),
         ("my_orders:longets", UnknownNameError, "did you mean longest"),
         ("my_orders:", InputError, "must be given as module:name"),

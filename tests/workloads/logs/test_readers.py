@@ -95,14 +95,15 @@ def test_an_unknown_format_names_the_nearest(tmp_path):
         read_workload(tmp_path / "a", format="SFW")
 
 
+UNKNOWN = f"format not recognised; choose one with --format {', '.join(READERS)}"
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
         (b"", "is empty"),
-        (
-            b"hello, world\n",
-            "format not recognised; choose one with --format job-table, alcf, sacct, swf",
-        ),
+        (b"hello, world\n", UNKNOWN),
+        (b"gpus,cpus\n1,2\n", f"{UNKNOWN}; name the columns of a table with --columns"),
         (b"1 2 3\n", "format not recognised"),
         (b"\x89PNG\r\n\x1a\n\0\0", "is a binary file, not a text"),
         (b"PK\x03\x04", "is a zip archive"),
