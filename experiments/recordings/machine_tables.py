@@ -30,10 +30,10 @@ _PARTITIONS = (
 _RESOURCES = (
     Quantity("resource"),
     Quantity("capacity"),
-    Quantity("used", "", "%", scale=100.0, digits=1),
-    Quantity("stranded", "", "%", scale=100.0, digits=1),
-    Quantity("closed", "", "%", scale=100.0, digits=1),
-    Quantity("free", "", "%", scale=100.0, digits=1),
+    Quantity("used", "used", "%", "until last end", scale=100.0, digits=1),
+    Quantity("stranded", "stranded", "%", "until last end", scale=100.0, digits=1),
+    Quantity("closed", "closed", "%", "until last end", scale=100.0, digits=1),
+    Quantity("free", "free", "%", "until last end", scale=100.0, digits=1),
 )
 #: Runs of which a terminal shows the tables.
 _SHOWN = 8
