@@ -30,11 +30,12 @@ def test_ranks_lie_between_the_shares_just_before_and_after_a_start(seed: int) -
     forecasts = np.sort(to_scale(np.maximum(0.0, rng.normal(600.0, 900.0, (30, len(STEPS))))), axis=1)
     waits = np.maximum(0.0, rng.normal(500.0, 1500.0, 30)).round()
     started = rng.random(30) < 0.7
+    # A job that has waited for 0 s may still start at once, so that equal quantiles of 0 s say nothing of its rank.
+    waits = np.where(started, waits, np.maximum(waits, 1.0))
     lower, upper = rank_bounds(forecasts, waits, started)
     for row, (wait, has_started) in enumerate(zip(waits.tolist(), started.tolist(), strict=True)):
         share = WaitQuantiles(STEPS, from_scale(forecasts[row]).tolist()).share
-        # A job that has waited exactly for a quantile and not started may still start at that time.
-        expected = (share(wait - 1.0), share(wait + 1.0)) if has_started else (share(wait - 1e-6), 1.0)
+        expected = (share(wait - 1.0), share(wait + 1.0)) if has_started else (share(wait), 1.0)
         assert (lower[row], upper[row]) == pytest.approx(expected, abs=1e-6)
 
 
