@@ -30,6 +30,7 @@ from holdfast.experiments.cli import main as holdfast
 from holdfast.policies.score_network import ScoringNetwork
 from holdfast.simulator.results.schema import STUDIED_JOBS
 from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.release import VERSION
 from tests.golden.inputs import write_inputs
 from tests.golden.replays import LARGE, SMALL, Replay
 from tests.places import GOLDEN
@@ -141,7 +142,7 @@ def _digest(data: bytes) -> str:
 
 
 def _timeless(path: Path) -> bytes:
-    """The content of a file without what a clock measures, and what follows from that."""
+    """The content of a file without the version, what a clock measures, and what follows from that."""
     data = path.read_bytes()
     if path.suffix == ".csv":
         return _timeless_table(data.decode()).encode()
@@ -149,7 +150,7 @@ def _timeless(path: Path) -> bytes:
         return _parquet(path)
     if path.suffix == ".json" and data.startswith(b"{\n"):
         return _timeless_document(json.loads(data)).encode()
-    return data
+    return data.replace(f"Holdfast {VERSION}".encode(), b"Holdfast")
 
 
 def _timeless_table(text: str) -> str:
