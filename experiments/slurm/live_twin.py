@@ -114,10 +114,13 @@ class LiveTwin:
         InputError
             If Slurm does not answer.
         """
-        at = self._slurm.now()
+        asked = self._slurm.now()
         printed = patiently(self._slurm, ["squeue", "--array", "-t", "R,PD,CG", "-o", _QUEUE])
-        rows, _ = parse_queue(printed, "squeue")
-        update = self.state.update([row for row in rows if row.start is None or row.start <= at], at)
+        # A job that starts while squeue works has a start after the question.
+        answered = self._slurm.now()
+        rows = [row for row in parse_queue(printed, "squeue")[0] if row.start is None or row.start <= answered]
+        at = max([asked, *(row.start for row in rows if row.start is not None)])
+        update = self.state.update(rows, at)
         drift = self.state.drift(at, self._nodes(), self._order)
         self._note(at, update, drift)
         self._score(update)

@@ -293,6 +293,36 @@ class Stored:
         return str(text)
 
 
+class Starting:
+    """A Slurm on which a job starts while squeue works."""
+
+    speed = 1.0
+
+    def __init__(self) -> None:
+        self.clock = float(BEGIN)
+
+    def now(self) -> float:
+        return self.clock
+
+    def outcomes(self, jobs: object) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    def call(self, words: Sequence[str]) -> str:
+        if words[0] == "sinfo":
+            return "n1|allocated\nn2|idle\n"
+        self.clock += 2
+        head = "JOBID|STATE|SUBMIT_TIME|START_TIME|TIME_LIMIT|NODES|USER|ACCOUNT|REASON|NODELIST|CPUS|PRIORITY"
+        return f"{head}\n1|RUNNING|{BEGIN - 9}|{BEGIN + 1}|1:00:00|1|ada|chem|None|n1|1|0\n"
+
+
+def test_a_job_that_starts_while_squeue_works_runs(tmp_path: Path) -> None:
+    twin = LiveTwin(Starting(), Trace((), 2), TwinOptions(2, draws=4), tmp_path, lambda _: None, AtOnce())
+    assert twin.read() == (0, 0, 0)
+    with (tmp_path / "readings.csv").open() as file:
+        [row] = csv.DictReader(file)
+    assert (row["at"], row["running"]) == (str(BEGIN + 1), "1")
+
+
 def follow_stored(slurm: Stored, folder: Path, forecast_every: float = 3600.0, draws: int = 4) -> list[dict[str, str]]:
     """Readings of a stored Slurm."""
     options = TwinOptions(12, draws=draws, forecast_every=forecast_every)
