@@ -236,7 +236,7 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -
         "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
         "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them; "
         "`--quick` takes small sizes. The pages have the questions; tables of many statements leave out the undecided. "
-        "Files `.json` beside them have each statement in full, with rule, p-values and remarks.",
+        "Files `.json` beside them have each statement in full, with rule, p-values, remarks, seed and commit.",
         "Each statement of a paper, or hypothesis of ours, has a verdict, by a rule that stood before the data. Some "
         "statements are judged by several experiments; a statement about data that are not public is not comparable. "
         "What cannot come out otherwise where the code is right holds by construction, and is left out of the counts.",
@@ -270,10 +270,9 @@ def _provenance(experiments: Sequence[Experiment], answers: Mapping[str, Answer]
     costs = [answer.cost for answer in answers.values() if answer.commit == commit]
     dates = sorted(cost.split(",")[0] for cost in costs)
     hours = sum(process_seconds(cost) or 0.0 for cost in costs) / 3600
-    others = [item.id for item in experiments if item.id not in answers or answers[item.id].commit != commit]
     yield (
         f"Commit `{commit[:8]}` measured {number} of {len(experiments)} experiments from {dates[0]} to {dates[-1]} in "
-        f"{hours:.1f} process-hours{', but not ' if others else ''}{', '.join(others)}. Seeds stand on the pages."
+        f"{hours:.1f} process-hours."
     )
 
 
