@@ -366,7 +366,10 @@ def _plan_and_seal(path: str | Path) -> tuple[ReservationPlan, bool]:
 
 
 def _clock(text: str) -> float:
-    """Seconds of ``[days-]hours:minutes:seconds``; otherwise nan. Of ``1:30`` nobody knows the units."""
+    """Seconds of ``[days-]hours:minutes:seconds``; nan for other texts.
+
+    ``1:30`` is not accepted: it may be hours and minutes, or minutes and seconds.
+    """
     from holdfast.workloads.logs.sacct_values import parse_clock
 
     try:

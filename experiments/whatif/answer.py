@@ -109,6 +109,11 @@ class WhatIf:
         return conclude(self.contrasts, error, self.cluster, self.time_unit)
 
     @property
+    def doubt(self) -> str:
+        """Why the intervals may be too narrow; empty: there is no reason."""
+        return block_doubt(self.cluster, self.replay.summary["wait_h"])
+
+    @property
     def time_unit(self) -> WaitUnit:
         """Unit of the waits in words: hours, or minutes where all means are shorter."""
         return WaitUnit.of(row["wait_h"] for row in self.rows)
@@ -183,8 +188,7 @@ class WhatIf:
         drawn = next((contrast.draws for contrast in self.contrasts if contrast.draws), 0)
         if drawn:
             text += f"; on-demand jobs: {drawn} draw{'s' * (drawn > 1)}, compared with today's rule on the same draws"
-        doubt = block_doubt(self.cluster, self.replay.summary["wait_h"])
-        text += f"; {doubt}" if doubt else ""
+        text += f"; {self.doubt}" if self.doubt else ""
         left = [f"{one.left_out:,} by {one.operation.name}" for one in self.contrasts if one.left_out]
         return text + (f"; jobs that cannot run are left out: {', '.join(left)}" if left else "")
 
@@ -221,6 +225,7 @@ class WhatIf:
             "calibration": None,
             "alternatives": [_contrast_document(contrast) for contrast in self.contrasts],
             "cluster": self.cluster,
+            "doubt": self.doubt or None,
             "use": {"period": self.periods, "today": self.replay.use.tolist()},
             "caveats": list(self.caveats),
         }

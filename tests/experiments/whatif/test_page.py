@@ -47,6 +47,14 @@ def test_the_page_has_everything_and_needs_nothing_else(answer: Any) -> None:
     assert "&lt;i&gt;" in html
 
 
+@pytest.mark.parametrize(("wait", "doubted"), [(25.0, True), (23.0, False)])
+def test_intervals_of_blocks_shorter_than_the_waits_are_doubted(answer: Any, wait: float, doubted: bool) -> None:
+    replay = replace(answer.replay, summary={**answer.replay.summary, "wait_h": wait})
+    other = replace(answer, replay=replay, cluster="day")
+    words = "jobs wait longer than one day on average"
+    assert (words in str(other)) == (words in render_page(other)) == (other.document()["doubt"] is not None) == doubted
+
+
 def test_the_conclusion_is_two_sentences(answer: Any) -> None:
     sentences = re.split(r"(?<=[a-z0-9\])])\. ", answer.conclusion)
     assert len(sentences) == 2
