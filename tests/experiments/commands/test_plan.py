@@ -229,11 +229,11 @@ def test_runs_are_read(tmp_path: Path) -> None:
         path.write_text(f"JobID{mark}Elapsed\n1{mark}00:01:30\n2{mark}1-00:00:00\n")
         assert read_runs(path, "Elapsed").tolist() == [90.0, 86_400.0], mark
     for text, column, told in [
-        ("1:30\n", None, "is not a runtime: '1:30'"),
+        ("1:30\n", None, "is not a runtime, such as 90m or 01:30:00: '1:30'"),
         ("a;1\n", None, "with --column"),
         ("", None, "is empty"),
         ("# none\n", None, "holds no runtimes"),
-        ("10\nlong\n", None, r"runs.txt:2: is not a runtime: 'long'"),
+        ("10\nlong\n", None, r"runs.txt:2: is not a runtime, such as 90m or 01:30:00: 'long'"),
         ("10\nnan\n", None, "runs.txt:2: a runtime must be positive"),
         ("10\n-5\n", None, "must be positive"),
         ("job,runtime\na,10\n", None, "with --column"),
