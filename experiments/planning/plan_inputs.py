@@ -388,7 +388,8 @@ def _runtime(path: str | Path, line: int, text: str, unit: float) -> float:
             value = _clock(text)
             if math.isnan(value):
                 hint = "; name the column of a table with --column" if any(mark in text for mark in _MARKS) else ""
-                raise TraceError(path, line, f"is not a runtime, such as 90m or 01:30:00: {text[:40]!r}{hint}") from None
+                reason = f"is not a runtime, such as 90m or 01:30:00: {text[:40]!r}{hint}"
+                raise TraceError(path, line, reason) from None
     if not 0 < value < _LONGEST:
         raise TraceError(path, line, f"a runtime must be positive and below {_LONGEST:g} s, not {format_value(text)}")
     return value
