@@ -64,6 +64,8 @@ def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping
     earlier: set[str] = set()
     for item in experiments:
         answer = answers.get(item.id)
+        if answer is not None:
+            answer = _omit_end_of_question(item.question, answer)
         parts += _section(item, answer, above, earlier)
         verdicts = answer.verdicts if answer else ()
         above = {_same(verdict): item.id for verdict in verdicts} | above
@@ -115,6 +117,18 @@ def _section(
 def _same(verdict: Judgement) -> tuple[str, str]:
     """What two experiments have in common that judge one statement by the same measurement."""
     return verdict.claim, verdict.measured
+
+
+def _omit_end_of_question(question: str, answer: Answer) -> Answer:
+    """The answer without the last words of its claims that all of them share with the question above the table."""
+    asked = question.removesuffix("?").split()[::-1]
+    shared = [_count_equal(asked, verdict.claim.split()[::-1], len(asked)) for verdict in answer.verdicts]
+    end = min(shared, default=0)
+    if end < _SHARED:
+        return answer
+    claims = (" ".join(verdict.claim.split()[:-end]) for verdict in answer.verdicts)
+    verdicts = tuple(replace(verdict, claim=claim) for claim, verdict in zip(claims, answer.verdicts, strict=True))
+    return replace(answer, verdicts=verdicts)
 
 
 def _omit_repeated_text(claim: str, earlier: Set[str]) -> str:

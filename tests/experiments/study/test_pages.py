@@ -175,6 +175,16 @@ def test_a_text_that_an_experiment_above_has_told_is_left_out() -> None:
     ]
 
 
+@pytest.mark.parametrize(("last", "shown"), [("It rises on 64 processors", "It rises"), ("It rises", "It rises")])
+def test_the_end_of_the_question_is_left_out_where_all_claims_share_it(last: str, shown: str) -> None:
+    item = replace(find_experiment("beyond-front"), question="What changes on 64 processors?")
+    verdicts = (judgement("It falls on 64 processors", "-1 h"), judgement(last, "2 h"))
+    answer = replace(read_answers(DOCS / "beyond.json")["beyond-front"], verdicts=verdicts)
+    text = pages.page(PUBLICATIONS["beyond"], [item], {"beyond-front": answer})
+    first = "It falls" if "64" in last else "It falls on 64 processors"
+    assert f"| {first} | -1 h |" in text and f"| {shown} | 2 h |" in text
+
+
 def test_many_claims_alike_whose_values_are_cut_share_a_line_by_outcome() -> None:
     values = "; ".join(f"measure {number} is +0.1 [+0.0, +0.2] h" for number in range(4))
     alike = [
