@@ -141,15 +141,15 @@ def _outcome(columns: ReplayColumns, pools: NodePools, given: LoopArguments) -> 
     firsts = sorted(firsts + [run[3] for run in former])
     turn = {first: place for place, first in enumerate(firsts)}
     partition_of = [columns.distinct[need].partition for need, _ in columns.options]
+    cores = taken[:, 0].tolist()
     pooled = sorted(
-        (first, PoolRun(starts[place], ends[place], partition_of[option], int(taken[first, 0])))
+        (first, PoolRun(starts[place], ends[place], partition_of[option], cores[first]))
         for place, (first, size, option) in enumerate(zip(first_of, size_of, option_of, strict=True))
         if size and partition_of[option] in pools
     )
     in_pools = [run for _, run in pooled]
-    amounts_of = {run[2:]: pools.amounts(run) for run in in_pools}
     nodes_of = {
-        first: (nodes, amounts_of[run[2:]]) for (first, run), nodes in zip(pooled, pools.nodes(in_pools), strict=True)
+        first: (nodes, pools.amounts(run)) for (first, run), nodes in zip(pooled, pools.nodes(in_pools), strict=True)
     }
 
     def job_nodes(first: int, size: int) -> tuple[Sequence[int], tuple[tuple[int, ...], ...]]:

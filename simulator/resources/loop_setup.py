@@ -79,12 +79,9 @@ def loop_arguments(
     partitions, needs = len(columns.table.machine.partitions), len(columns.distinct)
     shut = window_columns(columns.windows, nodes, columns.begin)
     lives = life_columns(columns, order)
-    widths = [need.nodes or min(need.tasks, len(need.eligible)) for need in columns.distinct]
-    widest = [
-        max(widths[columns.options[option][0]] for option in range(first, first + len(options)))
-        for first, options in zip(columns.first, columns.needs, strict=True)
-    ]
-    entries = sum(widest) + past * max(widest) + nodes
+    widths = np.array([need.nodes or min(need.tasks, len(need.eligible)) for need in columns.distinct], np.int64)
+    widest = np.maximum.reduceat(widths[[need for need, _ in columns.options]], columns.first)
+    entries = int(widest.sum()) + past * int(widest.max()) + nodes
     planned = 2 * heads * nodes + nodes
     # There is a pass when a job comes, ends, or is cancelled while it waits, and at each event of a window.
     passes = 2 * count + sum(patience >= 0 for patience in columns.patiences) + len(shut.event_time) + past

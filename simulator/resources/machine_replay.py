@@ -210,12 +210,14 @@ def replay_on_machine(
         found = run_loop(columns, BACKFILLING_DEPTHS[backfilling] if depth is None else depth, PLACEMENTS[placement])
     starts: list[JobStart | None] = [None] * len(jobs)
     gone: list[int | None] = [None] * len(jobs)
-    submits, queued = [to_ticks(job.submit) for job in jobs], [queue_time(job) for job in jobs]
+    submits, queued = [0] * len(jobs), [0] * len(jobs)
     for row, place in enumerate(kept):
         starts[place], gone[place] = found.starts[row], found.gone[row]
         submits[place], queued[place] = found.submits[row], found.queued[row]
         if starts[place] is None and gone[place] is None:
             left_out[NEVER_ALLOWED] += 1
+    for place in (place for place, need in enumerate(needs) if need is None):
+        submits[place], queued[place] = to_ticks(jobs[place].submit), queue_time(jobs[place])
     # A window that is over before the first job waits closes nodes all the same.
     windows = node_windows(outages, machine, columns.origin)
     return MachineReplay(

@@ -52,14 +52,19 @@ class NodePools:
     def __init__(self, nodes: dict[int, tuple[int, ...]], vectors: dict[int, Vector]) -> None:
         self._nodes = nodes
         self._vectors = vectors
+        self._amounts: dict[tuple[int, int], tuple[Vector, ...]] = {}
 
     def __contains__(self, partition: int) -> bool:
         return partition in self._nodes
 
     def amounts(self, run: PoolRun) -> tuple[Vector, ...]:
         """What a run takes of each of its nodes."""
-        vector = self._vectors[run.partition]
-        return (vector,) * (run.cores // vector[0])
+        # Runs of equal size share it.
+        key = run.partition, run.cores
+        if key not in self._amounts:
+            vector = self._vectors[run.partition]
+            self._amounts[key] = (vector,) * (run.cores // vector[0])
+        return self._amounts[key]
 
     def nodes(self, runs: Sequence[PoolRun]) -> list[Sequence[int]]:
         """The nodes of each run: the first free nodes, as ``pack`` and ``spread`` choose.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.policies.order import Order
 from holdfast.simulator.machine.fairshare import UsageLedger
@@ -17,8 +16,7 @@ from holdfast.workloads.table.job import RIGID, JobType
 __all__ = ["MachineQueue", "WaitingRequest"]
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRequest:
+class WaitingRequest(NamedTuple):
     """A rigid job as queue orders see it (:class:`holdfast.policies.port.WaitingJob`).
 
     Attributes
@@ -127,7 +125,7 @@ class MachineQueue:
     def submit(self, job: int, submit: int, eligible: int, walltime: int | None = None) -> None:
         """Note when a job was submitted and entered the queue [ticks since the first submit], and a new walltime."""
         walltime = self._jobs[job].walltime if walltime is None else walltime
-        self._jobs[job] = replace(self._jobs[job], submit=submit, eligible=eligible, walltime=walltime)
+        self._jobs[job] = self._jobs[job]._replace(submit=submit, eligible=eligible, walltime=walltime)
 
     def start(self, job: int, now: int, end: int) -> None:
         """Count the usage of a job until its end [ticks since the first submit]; starts come in order of time."""

@@ -203,9 +203,12 @@ class ReplayColumns:
         by_scope: dict[tuple[str, str], Limit] = {(limit.scope, limit.name): limit for limit in machine.limits}
         self.limits: list[Limit] = []
         self.most: list[int] = []
+        self.accounts: list[int] = []
+        if not by_scope:
+            self.account_first = [0] * (len(self.options) + 1)
+            return
         accounts: dict[tuple[str, str, str | None], int] = {}
         self.account_first = [0]
-        self.accounts: list[int] = []
         for number, job_number in self.options:
             job = self.jobs[job_number]
             partition = machine.partitions[self.distinct[number].partition].name

@@ -39,7 +39,7 @@ class MachineWorkload:
     def with_accounts(self, projects: Sequence[str]) -> MachineWorkload:
         """The same, where a job without an account has its project as account, for limits and past usage."""
         requests = tuple(
-            request if request.account or not project else request._replace(account=project)
+            request if request.account or not project else request.with_account(project)
             for request, project in zip(self.requests, projects, strict=True)
         )
         return replace(self, requests=requests)
