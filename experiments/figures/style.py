@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -247,6 +248,10 @@ def save(
             nothing: dict[str, Any] = dict.fromkeys(_METADATA[name])
             # Journals refuse matplotlib's default, Type 3 fonts. Names in SVG files are random without a salt.
             settings = mpl.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "holdfast"})
-            with settings, atomic_open(file_path, "wb", follow=follow) as file:
-                figure.savefig(file, format=name, dpi=dpi if name == "png" else "figure", metadata=nothing)
+            # matplotlib would end a PDF file whose disk is full with an error of its own, which hides the reason.
+            content = BytesIO()
+            with settings:
+                figure.savefig(content, format=name, dpi=dpi if name == "png" else "figure", metadata=nothing)
+            with atomic_open(file_path, "wb", follow=follow) as file:
+                file.write(content.getvalue())
     return paths
