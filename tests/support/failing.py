@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import CO_GENERATOR
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -116,7 +117,8 @@ class Operations:
             path = frame.f_code.co_filename
             if event != "call" or not path.startswith(_ROOT) or path.endswith(_FRAME):
                 return
-            if frame.f_code.co_name == "<genexpr>":  # it is also called to be closed, where no error can be raised
+            # No allocation resumes a generator: an error here would skip its `finally`, or be raised as it closes.
+            if frame.f_code.co_flags & CO_GENERATOR and frame.f_lasti >= 0:
                 return
             if path[len(_ROOT) + 1 :].partition(os.sep)[0] == "holdfast":
                 self.happen("allocate")
