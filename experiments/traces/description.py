@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.workloads.ground.errors import TraceError
 from holdfast.workloads.logs.clock import LogClock
 from holdfast.workloads.logs.machine_size import ASSUMED
-from holdfast.workloads.logs.starting_state import find_starting_state
+from holdfast.workloads.logs.starting_state import find_starting_state, is_cut
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.table.job import Job, JobType
 
@@ -40,7 +40,9 @@ def describe_reading(trace: Trace) -> str:
     if any(trace.excluded.values()):
         text += f"; left out: {sum(trace.excluded.values()):,} ({list_counts(trace.excluded)})"
     if any(trace.remarks.values()):
-        text += f"\nnoted: {list_counts(trace.remarks)}"
+        # Remarks are counted as the log is read, before it is cut.
+        where = " in the whole log" if is_cut(trace) else ""
+        text += f"\nnoted{where}: {list_counts(trace.remarks)}"
     if ASSUMED in trace.header:
         text += f"\nassumed: {trace.header[ASSUMED]}"
     return text
