@@ -88,7 +88,7 @@ def life_of_trace(trace: Trace) -> list[str]:
     return lines
 
 
-def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
+def composition(jobs: Sequence[Job], unit: str = "nodes", spot: int = 0) -> str:
     """Describe the types of a job table, with the undisturbed work of each, in one line.
 
     Parameters
@@ -97,6 +97,8 @@ def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
         A job table; jobs that never arrive have no work.
     unit
         Unit of sizes: ``nodes`` or ``processors``.
+    spot
+        Number of the rigid jobs that the log calls spot or preemptible.
 
     Examples
     --------
@@ -115,6 +117,8 @@ def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
         if kind in counts:
             part = f" ({100 * work[kind] / total:.0f} %)" if total else ""
             jobs_of = f"{counts[kind]:,} job{'s' if counts[kind] != 1 else ''}"
+            if spot and kind is JobType.RIGID:
+                jobs_of += f" ({spot:,} of them spot or preemptible, without checkpoints)"
             parts.append(f"{kind.value} {jobs_of}, {work[kind]:,.0f} {unit.removesuffix('s')}-hours{part}")
     return f"types: {'; '.join(parts)}"
 

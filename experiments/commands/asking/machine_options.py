@@ -255,6 +255,7 @@ def _read_log(asked: SimulationOptions, machine: Machine, placement: str, *, dra
     from holdfast.experiments.forecast.prior_usage import machine_prior_state
     from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
     from holdfast.workloads.hybrid.assignment import as_rigid, assign
+    from holdfast.workloads.hybrid.recorded_types import spot_jobs
     from holdfast.workloads.hybrid.type_balance import imbalance
     from holdfast.workloads.logs.readers import records_local_time
     from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
@@ -278,7 +279,7 @@ def _read_log(asked: SimulationOptions, machine: Machine, placement: str, *, dra
         workload,
         prior,
         describe_reading(trace) + remarks,
-        composition(jobs, trace.unit) if drawn else "",
+        composition(jobs, trace.unit, spot_jobs(trace, asked.assignment.types)) if drawn else "",
         imbalance(trace, jobs, asked.assignment) if drawn else "",
         trace.header,
         records_local_time(trace.format, trace.header),

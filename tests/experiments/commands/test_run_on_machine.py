@@ -325,7 +325,7 @@ def test_recorded_types_replay_on_a_machine_with_one_command(
     rows = {row["job_id"]: (row["type"], row["start"], row["end"]) for row in read_csv("o/jobs-N-PAA.csv")}
     assert rows == {1: ("rigid", 0, 5100), 2: ("on-demand", 500, 1100)}
     assert "preparation" in json.loads(Path("o/run.json").read_text())
-    capsys.readouterr()
+    assert "types: rigid 1 job (1 of them spot or preemptible, without checkpoints), " in capsys.readouterr().out
     words = ["run", "log.csv", "--columns", columns, "--machine", "m.toml", "--types"]
     assert cli.main([*words, "user:a=spot"]) == 2
     assert "types must be a column that the log has (partition), not 'user'" in capsys.readouterr().err
