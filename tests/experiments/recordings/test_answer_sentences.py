@@ -12,7 +12,7 @@ from holdfast.experiments.recordings.answer_sentences import best_run_sentence, 
 
 def row(group: str = "all jobs", verdict: str = "gains", difference: float = -1.0, **others: Any) -> dict[str, Any]:
     values: Mapping[str, Any] = {
-        "metric": "wait_h", "low": difference - 0.5, "high": difference + 0.5,
+        "metric": "wait_h", "jobs": 10, "low": difference - 0.5, "high": difference + 0.5,
         "first_p99": 10.0, "second_p99": 10.0, "first_longest": 20.0, "second_longest": 20.0,
     }  # fmt: skip
     return {"group": group, "verdict": verdict, "difference": difference, **values, **others}
@@ -68,6 +68,13 @@ def test_groups_with_the_largest_losses_and_gains_are_named_first() -> None:
     assert sentence(row(), *groups, by="user").endswith(
         "Of 9 users, 1 loses (a), 5 gain (g5, g4, g3, ...) and 3 are undecided or equal."
     )
+
+
+def test_groups_in_another_order_are_named_by_their_losses() -> None:
+    groups = [
+        row(f"{size} nodes", "loses", loss, jobs=jobs) for size, loss, jobs in ((1, 1.0, 9), (2, 5.0, 1), (4, 2.0, 7))
+    ]
+    assert "3 lose (4 nodes, 1 nodes, 2 nodes)." in sentence(row(), *groups, by="size")
 
 
 def test_the_first_run_stands_beside_the_best_one() -> None:

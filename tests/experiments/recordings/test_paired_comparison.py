@@ -95,6 +95,17 @@ def test_hours_are_those_of_the_clock_of_the_log_in_order() -> None:
     assert hours == ["00:00", "01:00", "02:00", "03:00", "21:00", "22:00", "23:00"]
 
 
+def test_sizes_are_in_their_own_order(pair: tuple[hf.Result, hf.Result]) -> None:
+    """The smallest jobs lose least, and appear last."""
+    jobs = [rigid(k, 100.0 * k, (1024, 128, 8)[k % 3], 60) for k in range(90)]
+    results = [hf.simulate(jobs, 1024, order=order, events=False) for order in ("fcfs", "largest")]
+    found = gains(*results, "size", ("fcfs", "largest"))
+    sizes = ["1 to 8 nodes", "9 to 128 nodes", "129 to 1,024 nodes"]
+    assert [row["group"] for row in found.of()[1:]] == sizes
+    assert [row["group"] for row in found.rows if row["metric"] == "wait_h"][1:] == sizes
+    assert "sizes of submission" not in found.text()
+
+
 def test_starved_jobs_and_percentiles_are_compared() -> None:
     """Under shortest-first, short jobs that come every 50 minutes for nine days overtake the long one all the time."""
     short = [rigid(k, 3000.0 * (k - 1), 8, 3600, user="short") for k in range(2, 260)]
