@@ -71,7 +71,7 @@ def best_run_sentence(summaries: Sequence[Mapping[str, Any]]) -> str:
         names = [escape(row["mechanism"]) for row in known if row["instant_start_ratio"] == most]
         share = quantity_text(metric("instant_start_ratio"), most)
         under = join_words(names) if len(names) <= _NAMED else f"{len(names)} of {len(known)} runs"
-        parts.append(f"{'most' if parts else 'Most'} on-demand jobs start at once under {under}, {share}")
+        parts.append(f"{'most' if parts else 'Most'} on-demand jobs start instantly under {under}, {share}")
     return fill(f"{'; '.join(parts)}.") if parts else ""
 
 

@@ -94,6 +94,6 @@ def test_most_instant_starts_name_few_runs_or_count_them() -> None:
         {"mechanism": name, "wait_h": 1.0, "wait_max_h": 2.0, "instant_start_ratio": share}
         for name, share in (("baseline", 0.2), ("N-PAA", 0.98), ("CUA-PAA", 0.98))
     ]
-    assert best_run_sentence(rows) == "Most on-demand jobs start at once under N-PAA and CUA-PAA, 98.0 %."
+    assert best_run_sentence(rows) == "Most on-demand jobs start instantly under N-PAA and CUA-PAA, 98.0 %."
     more = [{**rows[1], "mechanism": name} for name in ("a", "b", "c", "d")]
-    assert best_run_sentence([rows[0], *more]) == "Most on-demand jobs start at once under 4 of 5 runs, 98.0 %."
+    assert best_run_sentence([rows[0], *more]) == "Most on-demand jobs start instantly under 4 of 5 runs, 98.0 %."
