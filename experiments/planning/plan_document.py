@@ -98,7 +98,7 @@ _NOT_CHEAPEST = (
 _OF_CHECKPOINTS = ("restart", "work", "checkpoint", "milestone")
 
 
-def plan_table(document: Mapping[str, Any], most: int | None = 40) -> str:
+def plan_table(document: Mapping[str, Any], most: int | None = 20) -> str:
     """The reservations of a document of :func:`document`, for a terminal.
 
     Parameters
