@@ -311,6 +311,21 @@ def test_cancelled_and_dependent_jobs_of_a_log(tmp_path: Path, capsys: pytest.Ca
     assert "dependencies: 1 followed" in printed
 
 
+def test_nodes_in_no_partition_are_counted_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nodes = '[[nodes]]\nnames = "n[1-8]"\ncores = 4\n[[partitions]]\nname = "p"\n'
+    Path("log.csv").write_text("at,nodes,runs\n0,2,60\n")
+    for names, told in (("n[1-5]", "count in the utilisation: 3; add them"), ("ALL", "")):
+        Path("m.toml").write_text(f'{nodes}nodes = "{names}"\n')
+        columns = "submit=at,nodes=nodes,runtime=runs"
+        assert cli.main(["run", "log.csv", "--columns", columns, "--machine", "m.toml"]) == 0
+        error = capsys.readouterr().err
+        assert told in error
+        assert ("in no partition" in error) == bool(told)
+
+
 def test_recorded_types_replay_on_a_machine_with_one_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
