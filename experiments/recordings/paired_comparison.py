@@ -306,7 +306,10 @@ def read_pair(places: Sequence[str], *, trust: bool = False) -> tuple[Recording,
         there = run_names(open_run(directory).content)
         if wanted is not None or len(there) != 2:
             listed = ", ".join(map(repr, there))
-            raise InputError(f"{places[0]}: name two results to compare, as '{directory}:RUN'; it holds {listed}")
+            several = f"; 'holdfast plot {directory} --against KEY=VALUE' compares all" if len(there) > 2 else ""
+            raise InputError(
+                f"{places[0]}: name two results to compare, as '{directory}:RUN'; it holds {listed}{several}"
+            )
         chosen: list[tuple[Path, str | None]] = [(directory, name) for name in there]
     else:
         chosen = [_place(text) for text in places]

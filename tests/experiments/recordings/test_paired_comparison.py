@@ -208,6 +208,14 @@ def test_the_common_jobs_are_compared_and_the_others_counted(pair: tuple[hf.Resu
     assert "left out" not in str(gains(*pair))
 
 
+def test_many_results_are_compared_by_another_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_job_table(JOBS, tmp_path / "jobs.csv")
+    words = ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "8", "--order", "fcfs,sjf,ljf"]
+    assert main(words) == 0
+    assert main(["compare", str(tmp_path / "out")]) == 2
+    assert f"'holdfast plot {tmp_path / 'out'} --against KEY=VALUE' compares all" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("by", ["partition", "qos", "account"])
 def test_groups_of_the_log_reach_the_result(by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     head = "JobID|User|Account|Partition|QOS|Submit|Start|End|TimelimitRaw|NNodes|State"
