@@ -194,13 +194,20 @@ class _Parser(argparse.ArgumentParser):
         """The usage of a command; with many options, only the required ones."""
         if self.groups or len(self._actions) < _MANY:
             return None
-        words = [action.metavar for action in self._actions if not action.option_strings]
+        words = [_positional_usage(action) for action in self._actions if not action.option_strings]
         words += [
             f"{action.option_strings[0]} {action.metavar}"
             for action in self._actions
             if action.required and action.option_strings
         ]
         return " ".join([self.prog, *map(str, words), "[options]"])
+
+
+def _positional_usage(action: argparse.Action) -> str:
+    """Usage of a positional argument, in brackets where it may be missing."""
+    name = str(action.metavar)
+    several = {"?": f"[{name}]", "*": f"[{name} ...]", "+": f"{name} [{name} ...]"}
+    return several.get(str(action.nargs), name)
 
 
 def _release_line() -> str:

@@ -62,6 +62,7 @@ def main(arguments: Arguments) -> None:
         find_experiments,
         present_again,
         refuse_changes,
+        undrawn_pictures,
     )
     from holdfast.experiments.tables import read_csv
     from holdfast.workloads.ground.errors import TraceError
@@ -85,8 +86,9 @@ def main(arguments: Arguments) -> None:
     if not chosen and not drawn:
         tables = ", ".join(table for table, _ in PICTURES.values())
         raise TraceError(directory, None, f"has no tables to draw, neither of an experiment nor {tables}")
-    if "mechanisms" in drawn and "machine" not in drawn:
-        print("no machine: it is drawn from machine.csv, which 'holdfast run --plot' writes")
+    left_out = undrawn_pictures(directory, drawn)
+    if left_out:
+        print(left_out)
     if "aggregates" in drawn:
         with refuse_changes(directory / "aggregates.csv"):
             _say_undrawn(read_csv(directory / "aggregates.csv"))

@@ -48,6 +48,7 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from holdfast.workloads.hybrid.assignment import assign
+    from holdfast.workloads.hybrid.recorded_types import spot_jobs
     from holdfast.workloads.hybrid.type_balance import imbalance
     from holdfast.workloads.table.job_table import write_job_table
 
@@ -66,7 +67,7 @@ def main(arguments: Arguments) -> None:
     jobs, remarks = life.of_jobs(trace, assign(trace, assignment, seed=arguments.seed))
     write_job_table(jobs, arguments.output)
     print(describe_reading(trace) + remarks)
-    print(composition(jobs, trace.unit))
+    print(composition(jobs, trace.unit, spot_jobs(trace, assignment.types)))
     print(f"{len(jobs):,} jobs written to {arguments.output}")
     lopsided = imbalance(trace, jobs, assignment)
     if lopsided:

@@ -90,7 +90,9 @@ def main(arguments: Arguments) -> int:
         if sentence:
             warn("sweep", sentence)
     if failed:
-        warn("sweep", f"what failed and why is in {arguments.output}/failures.json")
+        reasons = len({failure.error for failure in result.failures})
+        which = f"{failed:,} run{'s' if failed != 1 else ''} failed for {reasons:,} reason{'s' if reasons != 1 else ''}"
+        warn("sweep", f"{which}; all are in {arguments.output}/failures.json")
     return 1 if failed else 0
 
 

@@ -87,11 +87,18 @@ _RESERVATIONS = (
 )
 #: Most reservations after the first that a sentence names.
 _NAMED = 4
+#: Width of a terminal [characters].
+_WIDTH = 120
+#: Legend of a choice that is not the cheapest.
+_NOT_CHEAPEST = (
+    "* chosen: the nearest to the runs (least error) of the usual distributions within 2 standard errors of the least "
+    "cost"
+)
 #: Columns omitted for a plan without checkpoints.
 _OF_CHECKPOINTS = ("restart", "work", "checkpoint", "milestone")
 
 
-def plan_table(document: Mapping[str, Any], most: int | None = 40) -> str:
+def plan_table(document: Mapping[str, Any], most: int | None = 20) -> str:
     """The reservations of a document of :func:`document`, for a terminal.
 
     Parameters
@@ -189,7 +196,17 @@ def comparison_table(rows: Sequence[Mapping[str, Any]], past: bool) -> str:
 
 
 def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
-    """Candidate distributions of past runs, best first: RMS error of the CDF, cost of their plans on unseen runs."""
+    """Candidate distributions of past runs, best first: RMS error of the CDF, cost of their plans on unseen runs.
+
+    Parameters
+    ----------
+    rows
+        Rows of :meth:`holdfast.workloads.fits.FitReport.rows`.
+    most
+        Largest number of candidates shown, always including the chosen one.
+    """
+    chosen = next(row for row in rows if row["chosen"])
+    listed = [*rows[:most]] if chosen in rows[:most] else [*rows[: most - 1], chosen]
     shown = [
         {
             "name": f"{'*' if row['chosen'] else ' '} {row['name']}",
@@ -197,7 +214,7 @@ def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
             "cost": row["cost"],
             "parameters": row["reason"] or row["parameters"],
         }
-        for row in rows[:most]
+        for row in listed
     ]
     columns = (
         Quantity("name", "fit"),
@@ -206,7 +223,14 @@ def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
         Quantity("parameters", "parameters, or why not"),
     )
     # A polynomial has more coefficients than a terminal has columns.
-    return "\n".join(line[:120].rstrip() for line in render(shown, columns).splitlines())
+    table = render(shown, columns).splitlines()
+    lines = [
+        line[:_WIDTH] if line[_WIDTH:].strip("-") == "" else f"{line[: _WIDTH - 4].rstrip()} ..." for line in table
+    ]
+    least = min((row["cost"] for row in rows if row["cost"] is not None), default=None)
+    if chosen["cost"] is not None and chosen["cost"] > least:
+        lines.append(_NOT_CHEAPEST)
+    return "\n".join(lines)
 
 
 def write_document(path: str, document: Mapping[str, Any]) -> None:

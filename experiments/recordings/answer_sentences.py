@@ -71,7 +71,7 @@ def best_run_sentence(summaries: Sequence[Mapping[str, Any]]) -> str:
         names = [escape(row["mechanism"]) for row in known if row["instant_start_ratio"] == most]
         share = quantity_text(metric("instant_start_ratio"), most)
         under = join_words(names) if len(names) <= _NAMED else f"{len(names)} of {len(known)} runs"
-        parts.append(f"{'most' if parts else 'Most'} on-demand jobs start at once under {under}, {share}")
+        parts.append(f"{'most' if parts else 'Most'} on-demand jobs start instantly under {under}, {share}")
     return fill(f"{'; '.join(parts)}.") if parts else ""
 
 
@@ -91,8 +91,7 @@ def gains_sentence(
     first, second
         Names of the results.
     rows
-        Rows of one metric as :class:`~holdfast.experiments.recordings.paired_comparison.Gains` has them: all jobs, then
-        groups from the largest total loss to the largest total gain.
+        Rows of one metric as :class:`~holdfast.experiments.recordings.paired_comparison.Gains` has them.
     by
         Attribute that groups the jobs; empty: no groups.
     unit, scale
@@ -143,9 +142,10 @@ def _harm(row: Mapping[str, Any], unit: str, scale: float) -> str:
 
 
 def _group_sentence(groups: Sequence[Mapping[str, Any]], by: str) -> str:
-    """Say how many groups lose and gain, and name those with most of it."""
+    """Say how many groups lose and gain, and name those with the most of it in total."""
     if not groups:
         return ""
+    groups = sorted(groups, key=lambda row: -row["jobs"] * row["difference"])
     losers = [str(row["group"]) for row in groups if row["verdict"] == "loses"]
     winners = [str(row["group"]) for row in reversed(groups) if row["verdict"] == "gains"]
     rest = len(groups) - len(losers) - len(winners)

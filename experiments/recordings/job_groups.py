@@ -12,12 +12,14 @@ from holdfast.policies.planning.waits.fitting import size_classes
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.table.job import Job
 
-__all__ = ["GROUPS", "ORDERED", "group_names", "places_by_name"]
+__all__ = ["GROUPS", "ORDERED", "TIMES", "group_names", "places_by_name"]
 
 #: Ways to group the jobs.
 GROUPS = ("user", "project", "account", "partition", "qos", "size", "type", "week", "hour")
-#: Those that are shown in the order of time.
-ORDERED = ("week", "hour")
+#: Those by the time of submission.
+TIMES = ("week", "hour")
+#: Those that are shown in their own order, others by their losses.
+ORDERED = (*TIMES, "size")
 #: Smallest share of the jobs in a size class.
 _CLASS = 20
 
@@ -63,15 +65,26 @@ def group_names(
 
 
 def places_by_name(by: str, names: Sequence[str]) -> dict[str, Sequence[int]]:
-    """Places of the jobs of each group, in the order in which the groups appear; hours in the order of the day.
+    """Places of the jobs of each group, in the order in which the groups appear; hours and sizes in their own order.
 
     >>> places_by_name("user", ["b", "a", "b"]), list(places_by_name("hour", ["13:00", "02:00"]))
     ({'b': [0, 2], 'a': [1]}, ['02:00', '13:00'])
+    >>> list(places_by_name("size", ["129 to 1,024 nodes", "17 to 128 nodes", "1 to 16 nodes"]))
+    ['1 to 16 nodes', '17 to 128 nodes', '129 to 1,024 nodes']
     """
-    groups: dict[str, list[int]] = {name: [] for name in (sorted(set(names)) if by == "hour" else ())}
+    groups: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         groups.setdefault(name, []).append(place)
+    if by == "hour":
+        return dict(sorted(groups.items()))
+    if by == "size":
+        return dict(sorted(groups.items(), key=lambda group: _first_size(group[0])))
     return dict(groups)
+
+
+def _first_size(name: str) -> int:
+    """Smallest size of a class."""
+    return int(name.partition(" ")[0].replace(",", ""))
 
 
 def _sizes(sizes: Sequence[int], unit: str) -> list[str]:

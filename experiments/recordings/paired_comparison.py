@@ -13,7 +13,7 @@ import numpy as np
 from holdfast.experiments.recordings.answer_sentences import gains_sentence
 from holdfast.experiments.recordings.archive import read_recording
 from holdfast.experiments.recordings.gain_rows import GAIN_COLUMNS, gain_rows
-from holdfast.experiments.recordings.job_groups import GROUPS, ORDERED, group_names, places_by_name
+from holdfast.experiments.recordings.job_groups import GROUPS, ORDERED, TIMES, group_names, places_by_name
 from holdfast.experiments.recordings.run_file import open_run
 from holdfast.experiments.recordings.summaries import starvation
 from holdfast.experiments.recordings.variants import distinct_names, run_names
@@ -93,7 +93,9 @@ class Gains:
         return pd.DataFrame(list(self.rows), columns=list(GAIN_COLUMNS))
 
     def of(self, name: str = "wait_h") -> list[Mapping[str, Any]]:
-        """The rows of one metric: all jobs, then groups from the largest total loss to the largest total gain.
+        """The rows of one metric: all jobs, then the groups.
+
+        Weeks, hours and sizes are in their own order, others from the largest total loss to the largest total gain.
 
         Raises
         ------
@@ -155,7 +157,7 @@ class Gains:
         )
         mean = self.of("wait_h")[0]
         paragraphs += filter(None, [block_doubt(self.cluster, mean["first"]), starvation(self._starved_rows)])
-        if self.by in ORDERED and self.zone:
+        if self.by in TIMES and self.zone:
             paragraphs.append(f"{self.by}s of submission are in {self.zone}")
         if self.by:
             paragraphs.append("gains and loses: significant at 5 % over all groups together (Holm)")
@@ -304,7 +306,10 @@ def read_pair(places: Sequence[str], *, trust: bool = False) -> tuple[Recording,
         there = run_names(open_run(directory).content)
         if wanted is not None or len(there) != 2:
             listed = ", ".join(map(repr, there))
-            raise InputError(f"{places[0]}: name two results to compare, as '{directory}:RUN'; it holds {listed}")
+            several = f"; 'holdfast plot {directory} --against KEY=VALUE' compares all" if len(there) > 2 else ""
+            raise InputError(
+                f"{places[0]}: name two results to compare, as '{directory}:RUN'; it holds {listed}{several}"
+            )
         chosen: list[tuple[Path, str | None]] = [(directory, name) for name in there]
     else:
         chosen = [_place(text) for text in places]

@@ -19,6 +19,7 @@ from holdfast.experiments.tables import read_csv
 from holdfast.policies.mechanism import BASELINE
 from holdfast.workloads.ground.errors import InputError, TraceError
 from holdfast.workloads.ground.files import is_plain_file
+from holdfast.workloads.ground.wording import join_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +32,7 @@ __all__ = [
     "present_again",
     "read_summary",
     "refuse_changes",
+    "undrawn_pictures",
 ]
 
 #: Figures of ``holdfast run`` and ``holdfast loop`` by name: source table and drawing function.
@@ -59,6 +61,8 @@ SHOWN: Mapping[str, str] = {
 
 #: Figures of runs over seeds.
 SUMMED = ("aggregates", "differences")
+#: Figures whose tables ``holdfast run`` writes with ``--plot`` alone.
+_WITH_PLOT = ("mechanisms", "waits", "machine")
 
 
 def read_summary(directory: Path) -> list[dict[str, Any]]:
@@ -115,6 +119,32 @@ def draw_pictures(directory: Path, unit: str = "nodes", form: FigureForm | None 
     for name, figure in figures.items():
         form.save(figure, directory / name, follow=False)
     return list(figures)
+
+
+def undrawn_pictures(directory: Path, drawn: Sequence[str]) -> str:
+    """Name the figures of a run that cannot be drawn, and what writes their tables; empty: there are none.
+
+    Parameters
+    ----------
+    directory
+        Directory with the tables.
+    drawn
+        Names of the figures that :func:`draw_pictures` has drawn there.
+    """
+    if "accounting" not in drawn:
+        return ""  # no run, or one over seeds, which has other figures
+    summary = _whole_table(directory, "summary.csv")
+    rows = [] if summary is None else read_csv(summary)
+    names, tables = [], []
+    for name in _WITH_PLOT:
+        called = _call_contrasts([{**row, "difference": True} for row in rows]) if name == "mechanisms" else name
+        there = called in drawn or _whole_table(directory, PICTURES[name][0]) is not None
+        if not there and not (name == "mechanisms" and len(rows) < 2):
+            names.append(called)
+            tables.append(PICTURES[name][0])
+    if not names:
+        return ""
+    return f"not drawn: {join_words(names)}; 'holdfast run --plot' writes their tables ({', '.join(tables)})"
 
 
 def _call_contrasts(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -44,7 +44,7 @@ def best_configuration_sentence(rows: Sequence[Row], names: Sequence[str] = ()) 
     ends = [pick(known, key=lambda row: row["mean"]) for pick in (min, max)]
     best, worst = reversed(ends) if shown.better is Better.MORE else ends
     values = [f"{quantity_text(shown, row['mean'])} with {_configuration(row)}" for row in (best, worst)]
-    return fill(f"Best by {shown.title}: {values[0]}; worst: {values[1]}.")
+    return fill(f"Best by {shown.subject}: {values[0]}; worst: {values[1]}.")
 
 
 def decided_differences_sentence(rows: Sequence[Row], names: Sequence[str] = ()) -> str:
@@ -76,7 +76,7 @@ def decided_differences_sentence(rows: Sequence[Row], names: Sequence[str] = ())
             parts.append(f"{verdict} with {listed}")
     if not parts:
         return ""
-    return fill(f"Compared with {escape(str(own[0]['against']))}, the {shown.title} is {'; '.join(parts)}.")
+    return fill(f"Compared with {escape(str(own[0]['against']))}, the {shown.subject} is {'; '.join(parts)}.")
 
 
 def starvation_sentence(rows: Sequence[Row]) -> str:

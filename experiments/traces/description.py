@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.workloads.ground.errors import TraceError
 from holdfast.workloads.logs.clock import LogClock
 from holdfast.workloads.logs.machine_size import ASSUMED
-from holdfast.workloads.logs.starting_state import find_starting_state
+from holdfast.workloads.logs.starting_state import find_starting_state, is_cut
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.table.job import Job, JobType
 
@@ -40,7 +40,9 @@ def describe_reading(trace: Trace) -> str:
     if any(trace.excluded.values()):
         text += f"; left out: {sum(trace.excluded.values()):,} ({list_counts(trace.excluded)})"
     if any(trace.remarks.values()):
-        text += f"\nnoted: {list_counts(trace.remarks)}"
+        # Remarks are counted as the log is read, before it is cut.
+        where = " in the whole log" if is_cut(trace) else ""
+        text += f"\nnoted{where}: {list_counts(trace.remarks)}"
     if ASSUMED in trace.header:
         text += f"\nassumed: {trace.header[ASSUMED]}"
     return text
@@ -86,7 +88,7 @@ def life_of_trace(trace: Trace) -> list[str]:
     return lines
 
 
-def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
+def composition(jobs: Sequence[Job], unit: str = "nodes", spot: int = 0) -> str:
     """Describe the types of a job table, with the undisturbed work of each, in one line.
 
     Parameters
@@ -95,6 +97,8 @@ def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
         A job table; jobs that never arrive have no work.
     unit
         Unit of sizes: ``nodes`` or ``processors``.
+    spot
+        Number of the rigid jobs that the log calls spot or preemptible.
 
     Examples
     --------
@@ -113,6 +117,8 @@ def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
         if kind in counts:
             part = f" ({100 * work[kind] / total:.0f} %)" if total else ""
             jobs_of = f"{counts[kind]:,} job{'s' if counts[kind] != 1 else ''}"
+            if spot and kind is JobType.RIGID:
+                jobs_of += f" ({spot:,} of them spot or preemptible, without checkpoints)"
             parts.append(f"{kind.value} {jobs_of}, {work[kind]:,.0f} {unit.removesuffix('s')}-hours{part}")
     return f"types: {'; '.join(parts)}"
 

@@ -226,7 +226,10 @@ def _check_machines(today: Operation, changes: Alternatives) -> None:
         return
     for name in _OF_POOLS:
         if getattr(changes, name):
-            legal = "left out with today's machine: describe other nodes and limits in a file for --machine"
+            legal = (
+                "left out with today's machine: copy its file, change nodes or limits there, and give the copy as "
+                "--machine COPY.toml"
+            )
             raise ParameterError(name, legal, getattr(changes, name)[0])
 
 

@@ -138,7 +138,9 @@ def _find_kind(policy: Any) -> str:
         if len(found) == 1:
             return found[0]
         if ":" not in policy:
-            raise InputError(f"the kind of {policy!r} must be given: one of {', '.join(KINDS)}")
+            raise InputError(
+                f"the kind of {policy!r} must be given (in a shell with --kind): one of {', '.join(KINDS)}"
+            )
         # The object at the path is the same for every kind.
         policy = Registry[Any]("policy")[policy]
     if all(hasattr(policy, method) for method in ("room", "make_room")):
@@ -153,7 +155,9 @@ def _find_kind(policy: Any) -> str:
         return by_names[" ".join(names[:2])]
     if names[:1] and names[0].startswith("distribution") and len(names) > 1:
         return "strategy"
-    raise InputError(f"the kind of this policy cannot be guessed; it must be given: one of {', '.join(KINDS)}")
+    raise InputError(
+        f"the kind of this policy cannot be guessed; give it (in a shell with --kind): one of {', '.join(KINDS)}"
+    )
 
 
 def _argument_names(policy: Any) -> list[str]:

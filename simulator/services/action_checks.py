@@ -36,7 +36,11 @@ def describe(answer: object) -> str:
     if isinstance(answer, Expect | Preempt):
         at = getattr(answer, "at", None)
         return f"{type(answer).__name__}({answer.job_id!r}{'' if at is None else f', at={at!r}'})"
-    return f"Hold({answer.nodes!r})" if isinstance(answer, Hold) else repr(answer)
+    if isinstance(answer, Hold):
+        return f"Hold({answer.nodes!r})"
+    text = repr(answer)
+    # Addresses of objects say nothing, and differ each time.
+    return f"a {type(answer).__name__}" if text.startswith("<") else text
 
 
 def _nodes(count: int) -> str:

@@ -233,6 +233,13 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
     assert "usage" in capsys.readouterr().out
 
 
+def test_usage_has_what_may_be_missing_in_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+    for command, usage in (("plot", "holdfast plot DIR [ID ...] [options]"), ("info", "holdfast info TRACE [options]")):
+        with pytest.raises(SystemExit):
+            cli.main([command, "--help"])
+        assert capsys.readouterr().out.startswith(f"usage: {usage}\n")
+
+
 def edited(column: str, value: str) -> Callable[[str], str]:
     """A job table with another value in its first row."""
 

@@ -104,13 +104,17 @@ def test_a_defect_is_one_sentence_and_a_crash_file(
     def fail(_: object) -> None:
         raise KeyError("a\nb")
 
+    # What Holdfast calls and is none of its own code, such as a plug-in, is named.
+    place = f"test_hostile_words.py, line {fail.__code__.co_firstlineno + 1}"
     name = command.split()[0]
     monkeypatch.setattr(f"holdfast.experiments.commands.{name}.main", fail)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert cli.main(command.split()) == 70
     (path,) = tmp_path.iterdir()
     told = capsys.readouterr().err
-    assert told.startswith(f"holdfast {name}: error: a defect of Holdfast or of a plug-in: 'a\\nb' (KeyError); ")
+    assert told.startswith(
+        f"holdfast {name}: error: a defect of Holdfast or of a plug-in ({place}): 'a\\nb' (KeyError); "
+    )
     assert told.count("\n") == 1
     assert str(path) in told
     text = path.read_text()

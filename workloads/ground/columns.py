@@ -86,6 +86,17 @@ class Metric(Quantity):
         return _capital(self.title)
 
     @property
+    def subject(self) -> str:
+        """The title as the subject of a sentence.
+
+        >>> Metric("wait_h", unit="h", title="mean wait", of="all jobs").subject
+        'mean wait'
+        >>> Metric("share", unit="%", title="preempted", of="rigid jobs").subject
+        'share of rigid jobs preempted'
+        """
+        return f"share of {self.of} {self.title}" if self.unit == "%" and self.of.endswith("jobs") else self.title
+
+    @property
     def axis(self) -> str:
         """Label of an axis: title and unit.
 

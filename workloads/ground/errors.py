@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,25 @@ def error_sentence(error: BaseException) -> str:
         return "a worker died, possibly out of memory: use fewer workers"
     if is_foreign(error):
         return f"the system refuses: {reason}"
-    return f"a defect of Holdfast or of a plug-in: {reason}"
+    return f"a defect of Holdfast or of a plug-in{_plugin_place(error)}: {reason}"
+
+
+def _plugin_place(error: BaseException) -> str:
+    """File and line of the plug-in in which an error arose; empty: it arose in none.
+
+    Code of nobody else is called from Holdfast, but for installed packages and the standard library.
+    """
+    place, inside, trace = "", False, error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        path = frame.f_code.co_filename
+        if package == "holdfast":
+            inside = True
+        elif inside and package not in sys.stdlib_module_names and "site-packages" not in path and path[:1] != "<":
+            place = f" ({Path(path).name}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    return place
 
 
 def is_foreign(error: BaseException) -> bool:

@@ -16,7 +16,7 @@ from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.table.job import JobType
 
-__all__ = ["TypeRule", "has_recorded_types", "parse_type_rule", "recorded_types"]
+__all__ = ["TypeRule", "has_recorded_types", "parse_type_rule", "recorded_types", "spot_jobs"]
 
 #: Words for types, and the type that each stands for.
 _TYPES: Mapping[str, JobType] = {
@@ -139,3 +139,30 @@ def recorded_types(trace: Trace, rule: TypeRule) -> tuple[NDArray[np.int8], NDAr
     if missing:
         raise ParameterError("types", f"values that jobs of the log have for {rule.column} ({listed})", missing[0])
     return index[codes], anew[codes]
+
+
+def spot_jobs(trace: Trace, types: str = "") -> int:
+    """Number of spot and preemptible jobs of a trace.
+
+    Parameters
+    ----------
+    trace
+        A log.
+    types
+        Rule of its types; empty: those of its column of types, if it has one.
+
+    Raises
+    ------
+    ParameterError, UnknownNameError
+        As :func:`parse_type_rule` and :func:`recorded_types` raise them.
+
+    Examples
+    --------
+    >>> from holdfast.workloads.logs.trace import TraceJob
+    >>> jobs = [TraceJob(1, 0.0, 1, 60.0, 60.0, qos="low"), TraceJob(2, 0.0, 1, 60.0, 60.0, qos="high")]
+    >>> spot_jobs(Trace(jobs), "qos:low=spot"), spot_jobs(Trace(jobs))
+    (1, 0)
+    """
+    if not types and not has_recorded_types(trace):
+        return 0
+    return int(np.count_nonzero(recorded_types(trace, parse_type_rule(types) if types else TypeRule())[1]))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 from holdfast.workloads.ground.fields import Columns
 
-__all__ = ["LAYOUTS", "ROLES", "ColumnNames", "Role", "find_layout", "parse_roles"]
+__all__ = ["LAYOUTS", "REQUEST_ROLES", "ROLES", "ColumnNames", "Role", "find_layout", "parse_roles"]
 
 #: Forms of a mapping: ``"submit=submit_time,nodes=num_nodes"``, the same as a mapping, or the name of a layout.
 ColumnNames = str | Mapping[str, str]
@@ -18,6 +18,11 @@ ColumnNames = str | Mapping[str, str]
 ROLES = (
     *("id", "submit", "eligible", "start", "end", "runtime", "wait", "walltime", "nodes", "processors"),
     *("user", "project", "partition", "qos", "type", "state", "name", "gpus"),
+)
+#: Further roles, of requests to a machine of several kinds of nodes (:mod:`holdfast.workloads.requests`).
+REQUEST_ROLES = (
+    *("tasks", "tasks_per_node", "cores", "memory", "memory_total", "gpus_total", "tres", "features", "account"),
+    *("exclusive", "begin"),
 )
 #: Those that are times, and may have a unit.
 _TIMES = frozenset(("submit", "eligible", "start", "end", "runtime", "wait", "walltime"))
@@ -82,17 +87,23 @@ def parse_roles(given: ColumnNames, names: Iterable[str] | None = None) -> dict[
     found: dict[str, Role] = {}
     there = None if names is None else {name.strip().lower() for name in names}
     for name, text in pairs:
+        if name in REQUEST_ROLES:
+            legal = f"without {name}, which is for a machine (--machine FILE; of whatif, --today machine=FILE)"
+            raise ParameterError("columns", legal, given)
         if name not in ROLES:
-            raise UnknownNameError("role of a column", name, ROLES)
+            raise UnknownNameError("role of a column", name, (*ROLES, *REQUEST_ROLES))
         if name in found:
             raise ParameterError("columns", "each role once", given)
         role = _role(name, text, given)
         if not layout or there is None or role.column.lower() in there:
             found[name] = role
-    if "submit" not in found or not {"nodes", "processors"} & set(found):
-        raise ParameterError("columns", "columns for submit, and for nodes or processors", given)
-    if "runtime" not in found and not {"start", "end"} <= set(found):
-        raise ParameterError("columns", "a column for runtime, or for start and end", given)
+    missing = {
+        "submit": "submit" not in found,
+        "nodes or processors": not {"nodes", "processors"} & set(found),
+        "runtime, or for start and end": "runtime" not in found and not {"start", "end"} <= set(found),
+    }
+    for name in (name for name, lacks in missing.items() if lacks):
+        raise ParameterError("columns", f"a mapping that names a column for {name}", given)
     return found
 
 

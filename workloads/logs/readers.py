@@ -18,6 +18,7 @@ from holdfast.workloads.logs.column_roles import ROLES, ColumnNames, find_layout
 from holdfast.workloads.logs.filters import Choice, Where
 from holdfast.workloads.logs.job_selection import JOB_COLUMNS, TABLE_COLUMNS, select
 from holdfast.workloads.logs.sacct import looks_like_sacct, parse_sacct
+from holdfast.workloads.logs.squeue import looks_like_squeue
 from holdfast.workloads.logs.swf import looks_like_swf, parse_swf
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.table.job_table import PARQUET_MAGIC, JobTable, looks_like_job_table, parse_job_table
@@ -284,6 +285,13 @@ def _recognise_format(data: bytes, path: str | Path) -> str:
         return "job-table" if find_layout(column_names(data, path)) is None else COLUMNS
     # Cut at a line end, or a character of several bytes might be cut in two.
     head = decode_text(data[: data.find(b"\n", _HEAD) + 1 or None], path)
+    if looks_like_squeue(head):
+        raise TraceError(
+            path,
+            None,
+            "is the output of squeue, which has no past jobs: a forecast reads it beside a log, as 'holdfast forecast "
+            f"LOG --queue {path}'",
+        )
     for name in READERS:
         if READERS[name].recognises(head):
             return name

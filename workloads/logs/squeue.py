@@ -28,7 +28,7 @@ from holdfast.workloads.logs.sacct_values import (
 )
 from holdfast.workloads.logs.slurm_json import jobs_of_document
 
-__all__ = ["QUEUE_COLUMNS", "QueueRow", "parse_queue", "read_queue"]
+__all__ = ["QUEUE_COLUMNS", "QueueRow", "looks_like_squeue", "parse_queue", "read_queue"]
 
 #: Format of ``squeue -o`` for output that is not JSON.
 QUEUE_COLUMNS = "%i|%T|%V|%S|%l|%D|%u|%a|%r"
@@ -37,6 +37,8 @@ _ELIGIBLE = "ELIGIBLE_TIME"
 _HEADS = ("JOBID", "STATE", "SUBMIT_TIME", "START_TIME", "TIME_LIMIT", "NODES", "USER", "ACCOUNT", "REASON")
 #: Columns that may be there, too: %N, %C and %Q.
 _MORE = ("NODELIST", "CPUS", "PRIORITY")
+#: Headers of squeue that sacct does not have. Its default format has the first two.
+_OWN = frozenset({"ST", "NODELIST(REASON)", "REASON", "SUBMIT_TIME", "START_TIME", "TIME_LIMIT", "TIME_LEFT"})
 _RUNNING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STAGE_OUT", "SIGNALING", "RESIZING"})
 #: Reasons of pending jobs that do not stand in line yet.
 _NOT_YET = ("dependency", "jobheld", "begintime", "held", "reservation", "jobarraytasklimit")
@@ -95,6 +97,22 @@ class QueueRow:
     def queued(self) -> float:
         """When it enters the queue [s since 1970]: its eligible time, or its submit."""
         return self.submit if self.eligible is None else self.eligible
+
+
+def looks_like_squeue(text: str) -> bool:
+    """Whether the first characters of a text are those of the output of squeue, in any format.
+
+    >>> looks_like_squeue("JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON)"), looks_like_squeue("JobID|Submit")
+    (True, False)
+    """
+    if text.lstrip().startswith("{"):
+        return '"jobs"' in text and '"job_state"' in text
+    # The long format begins with a date.
+    return any("JOBID" in names and names & _OWN for names in map(_header_names, text.split("\n", 2)[:2]))
+
+
+def _header_names(line: str) -> set[str]:
+    return set(line.replace("|", " ").split())
 
 
 def read_queue(path: str | Path) -> tuple[list[QueueRow], int]:

@@ -13,7 +13,7 @@ import numpy as np
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.logs.trace import Trace, TraceJob, TraceJobs
 
-__all__ = ["StartingState", "cut_until", "find_starting_state", "starting_state"]
+__all__ = ["StartingState", "cut_until", "find_starting_state", "is_cut", "starting_state"]
 
 _ENDED = "ended before the starting state"
 _UNKNOWN = "submitted before the starting state, wait not recorded"
@@ -115,6 +115,11 @@ def cut_until(trace: Trace, first: float, after: float) -> Trace:
     if len(kept) < len(trace.jobs):
         excluded[_AFTER] = len(trace.jobs) - len(kept)
     return replace(trace, jobs=kept, excluded=excluded, withdrawn=())
+
+
+def is_cut(trace: Trace) -> bool:
+    """Whether jobs of a trace were left out because of a starting state or an end."""
+    return any(trace.excluded.get(reason) for reason in (_ENDED, _UNKNOWN, _AFTER))
 
 
 def find_starting_state(jobs: Sequence[TraceJob]) -> StartingState | None:

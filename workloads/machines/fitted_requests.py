@@ -16,6 +16,8 @@ __all__ = ["Need", "NodeTable", "UnfitError", "needs_of_jobs"]
 
 #: Memory of nodes on which memory is not counted [MiB]: more than any job requests.
 _PLENTY = 1 << 41
+#: Most partitions that a reason names.
+_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,12 @@ class NodeTable:
     def _numbers(self) -> dict[str, int]:
         return {partition.name: place for place, partition in enumerate(self.machine.partitions)}
 
+    @cached_property
+    def _no_partition(self) -> str:
+        names = [partition.name for partition in self.machine.partitions]
+        listed = ", ".join([*names[:_NAMED], *(["..."] if len(names) > _NAMED else [])])
+        return f"a partition that the machine does not have (it has {listed})"
+
     def needs(self, request: ResourceRequest, walltime: float) -> tuple[Need, ...]:
         """The resources that a job needs in each of its partitions in which it fits.
 
@@ -189,7 +197,7 @@ class NodeTable:
         reasons = []
         for name in request.partitions or (self.machine.default.name,):
             if name not in self._numbers:
-                reasons.append("a partition that the machine does not have")
+                reasons.append(self._no_partition)
                 continue
             need = self._need(request, self._numbers[name], walltime)
             if isinstance(need, str):

@@ -274,6 +274,11 @@ class Machine:
         return sum(len(kind.names) for kind in self.kinds)
 
     @cached_property
+    def unused(self) -> int:
+        """Number of nodes in no partition."""
+        return self.size - len({name for partition in self.partitions for name in partition.nodes})
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the nodes, in order."""
         return tuple(name for kind in self.kinds for name in kind.names)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from holdfast.workloads.ground.documents import read_toml
+from holdfast.workloads.ground.documents import parse_toml
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError, format_value
-from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.files import atomic_open, read_text
 from holdfast.workloads.ground.numbers import is_whole
 from holdfast.workloads.ground.units import parse_duration
 from holdfast.workloads.machines.amounts import ANY_GPU, gpus_by_kind, mebibytes, memory_text
@@ -36,7 +36,12 @@ def read_machine(path: str | Path) -> Machine:
         If the file cannot be read, or its machine is not legal; the message names the file, the key and the legal
         values.
     """
-    raw = read_toml(path)
+    text = read_text(path)
+    try:
+        raw = parse_toml(text, path)
+    except InputError as error:
+        advice = "a machine is a TOML file, which 'holdfast machine SOURCE -o FILE.toml' writes for slurm.conf or a log"
+        raise InputError(f"{error}; {advice}") from None
     try:
         return make_machine(**{str(key): value for key, value in raw.items()})
     except InputError as error:
@@ -129,13 +134,13 @@ def machine_text(machine: Machine) -> str:
     <BLANKLINE>
     [[partitions]]
     name = "all"
-    nodes = "n[1-4]"
+    nodes = "ALL"
     exclusive = true
     default = true
     """
     blocks = [list(_head_lines(machine))]
     blocks += [["[[nodes]]", *_node_lines(kind)] for kind in machine.kinds]
-    blocks += [["[[partitions]]", *_partition_lines(partition)] for partition in machine.partitions]
+    blocks += [["[[partitions]]", *_partition_lines(partition, machine.names)] for partition in machine.partitions]
     blocks += [["[[limits]]", *_limit_lines(limit)] for limit in machine.limits]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
@@ -315,9 +320,10 @@ def _node_lines(kind: NodeKind) -> Iterator[str]:
         yield f"weight = {kind.weight}"
 
 
-def _partition_lines(partition: Partition) -> Iterator[str]:
+def _partition_lines(partition: Partition, every: tuple[str, ...]) -> Iterator[str]:
     yield f"name = {_quote(partition.name)}"
-    yield f"nodes = {_quote(fold(partition.nodes))}"
+    # A node that is added to the file is then in the partition, too.
+    yield f"nodes = {_quote('ALL' if partition.nodes == every else fold(partition.nodes))}"
     if partition.priority != 1:
         yield f"priority = {partition.priority}"
     if partition.exclusive:

@@ -57,9 +57,8 @@ def _head(machine: Machine) -> Iterator[str]:
         yield f"estimated from {machine.origin}: what its jobs never used is missing"
     elif machine.origin:
         yield f"from {machine.origin}"
-    unused = machine.size - len({name for partition in machine.partitions for name in partition.nodes})
-    if unused:
-        yield f"nodes in no partition, which run no jobs: {unused:,}"
+    if machine.unused:
+        yield f"nodes in no partition, which run no jobs: {machine.unused:,}"
 
 
 def _kinds(machine: Machine) -> tuple[Sequence[str], list[Sequence[str]]]:

@@ -374,10 +374,10 @@ def _rows(data: bytes, path: str | Path) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 def _known_roles(columns: str) -> str:
-    """The roles that the reader of tables knows."""
-    from holdfast.workloads.logs.column_roles import ROLES
+    """The roles that are for the reader of tables, which refuses unknown ones."""
+    from holdfast.workloads.logs.column_roles import REQUEST_ROLES
 
-    return ",".join(part for part in columns.split(",") if part.partition("=")[0].strip().lower() in ROLES)
+    return ",".join(part for part in columns.split(",") if part.partition("=")[0].strip().lower() not in REQUEST_ROLES)
 
 
 def _by_roles(data: bytes, path: str | Path, columns: str) -> Iterator[tuple[int, Mapping[str, str]]]:

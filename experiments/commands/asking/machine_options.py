@@ -113,7 +113,12 @@ def fit_log(path: str, machine: str, reading: LogReading, *, cancelled: bool = F
 
 def machine_remarks(workload: MachineWorkload, users: Sequence[str], reading: LogReading) -> tuple[str, ...]:
     """Sentences about what a replay on this machine does not know; ``users`` are those of the jobs."""
-    machine, found = workload.machine, []
+    machine, found = workload.machine, list[str]()
+    if machine.unused:
+        found.append(
+            f"nodes in no partition, which run no jobs but count in the utilisation: {machine.unused:,}; add them to "
+            "the nodes of a partition"
+        )
     names = {
         "QOS": ("qos", {request.qos for request in workload.requests}),
         "account": ("account", {request.account for request in workload.requests}),
@@ -255,6 +260,7 @@ def _read_log(asked: SimulationOptions, machine: Machine, placement: str, *, dra
     from holdfast.experiments.forecast.prior_usage import machine_prior_state
     from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
     from holdfast.workloads.hybrid.assignment import as_rigid, assign
+    from holdfast.workloads.hybrid.recorded_types import spot_jobs
     from holdfast.workloads.hybrid.type_balance import imbalance
     from holdfast.workloads.logs.readers import records_local_time
     from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
@@ -278,7 +284,7 @@ def _read_log(asked: SimulationOptions, machine: Machine, placement: str, *, dra
         workload,
         prior,
         describe_reading(trace) + remarks,
-        composition(jobs, trace.unit) if drawn else "",
+        composition(jobs, trace.unit, spot_jobs(trace, asked.assignment.types)) if drawn else "",
         imbalance(trace, jobs, asked.assignment) if drawn else "",
         trace.header,
         records_local_time(trace.format, trace.header),

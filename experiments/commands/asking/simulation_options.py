@@ -204,6 +204,7 @@ def prepare_simulation(
     from holdfast.workloads.ground.errors import TraceError
     from holdfast.workloads.ground.files import file_sha256
     from holdfast.workloads.hybrid.assignment import as_rigid, assign
+    from holdfast.workloads.hybrid.recorded_types import spot_jobs
     from holdfast.workloads.hybrid.type_balance import imbalance
     from holdfast.workloads.logs.one_pool import caveats
     from holdfast.workloads.logs.readers import read_workload, records_local_time
@@ -240,7 +241,7 @@ def prepare_simulation(
             configuration["preparation"] = preparation_entry(seed, assignment)
         configuration |= life.manifest_entry
         about = describe_reading(trace) + remarks
-        types = composition(jobs, trace.unit) if drawn else ""
+        types = composition(jobs, trace.unit, spot_jobs(trace, assignment.types)) if drawn else ""
         lopsided = imbalance(trace, jobs, assignment) if drawn else ""
     else:
         life.refuse_table(asked.input)

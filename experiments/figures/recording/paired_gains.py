@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
 from holdfast.experiments.figures.style import FONT, INK, dress, legend_above
 from holdfast.experiments.recordings.gain_rows import JOINT
+from holdfast.experiments.recordings.job_groups import ORDERED
 from holdfast.experiments.recordings.paired_comparison import Gains, shown_unit
 from holdfast.simulator.results.catalogue import metric
 
@@ -42,14 +43,14 @@ def plot_gains(found: Gains, name: str = "wait_h", **canvas: Unpack[CanvasOption
     Returns
     -------
     Figure
-        Two panels. All jobs come first, then the groups from the largest loss to the largest gain; of many groups only
-        the extremes.
+        Two panels. All jobs come first, then the groups in the order of ``found.of(name)``; of many by losses only the
+        extremes.
     """
     from matplotlib.lines import Line2D
 
     rows, shown = found.of(name), metric(name)
     left_out = 0
-    if len(rows) > 2 * _EACH + 1 and found.by != "week":
+    if len(rows) > 2 * _EACH + 1 and found.by not in ORDERED:
         left_out = len(rows) - 2 * _EACH - 1
         rows = [*rows[: 1 + _EACH], *rows[-_EACH:]]
     unit, scale = shown_unit(shown, rows)

@@ -79,6 +79,15 @@ def test_everything_on(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert (again / name).read_bytes() == (out / name).read_bytes()
 
 
+def test_remarks_of_a_log_that_is_cut_are_those_of_the_whole_log(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failed = ROWS[4].replace(" -1 1 7 ", " -1 0 7 ")  # after the end
+    log.write_text("\n".join(["; MaxProcs: 4", *ROWS[:4], failed]) + "\n")
+    assert main(["run", str(log)]) == 0
+    assert "\nnoted: 1 status 0 (failed)\n" in capsys.readouterr().out
+    assert main(["run", str(log), "--until", "400"]) == 0
+    assert "\nnoted in the whole log: 1 status 0 (failed)\n" in capsys.readouterr().out
+
+
 def test_a_starting_state(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = run(log, "--starting-state", "1m50s")
     # The last start before 110 s is that of job 2 at 100 s.

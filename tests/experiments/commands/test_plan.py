@@ -16,7 +16,7 @@ import pytest
 
 from holdfast.experiments import cli
 from holdfast.experiments.figures.planning.plans import plot_plan
-from holdfast.experiments.planning.plan_document import clock, plan_table
+from holdfast.experiments.planning.plan_document import clock, fit_table, plan_table
 from holdfast.experiments.planning.plan_inputs import DISTRIBUTIONS, make_distribution, parse_unit, read_runs
 from holdfast.policies.planning.costs import CostModel
 from holdfast.workloads.fits import selection
@@ -334,6 +334,31 @@ def test_the_distribution_of_past_runs_is_chosen_from_them_alone(
     out = capsys.readouterr().out
     assert sum(line.startswith("* ") for line in out.splitlines()) == 1
     assert (tmp_path / "plan.png").exists()
+
+
+def test_a_chosen_fit_that_is_not_the_cheapest_has_a_legend() -> None:
+    def row(name: str, cost: float | None, *, chosen: bool = False) -> dict[str, object]:
+        return {
+            "name": name,
+            "error": 0.01,
+            "cost": cost,
+            "chosen": chosen,
+            "reason": None,
+            "parameters": "p 0.125, " * 20,
+        }
+
+    cheap, near, untried = row("weibull", 9.0), row("gamma", 10.0, chosen=True), row("discrete", None)
+    assert "chosen" not in fit_table([{**near, "cost": 8.0}, cheap])
+    assert "chosen" not in fit_table([{**untried, "chosen": True}])
+    lines = fit_table([cheap, near, untried]).splitlines()
+    assert lines[-1].startswith("* chosen: the nearest to the runs")
+    assert [line.startswith("* gamma") for line in lines].count(True) == 1
+    assert all(len(line) <= 120 for line in lines)
+    assert lines[3].endswith(" ...")
+    # The chosen one is shown in any case.
+    shown = fit_table([*[cheap] * 9, near], most=8).splitlines()
+    assert len(shown) == 3 + 8 + 1
+    assert shown[-2].startswith("* gamma")
 
 
 def test_wrong_runs_are_one_sentence(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

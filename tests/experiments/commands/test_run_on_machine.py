@@ -311,6 +311,21 @@ def test_cancelled_and_dependent_jobs_of_a_log(tmp_path: Path, capsys: pytest.Ca
     assert "dependencies: 1 followed" in printed
 
 
+def test_nodes_in_no_partition_are_counted_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nodes = '[[nodes]]\nnames = "n[1-8]"\ncores = 4\n[[partitions]]\nname = "p"\n'
+    Path("log.csv").write_text("at,nodes,runs\n0,2,60\n")
+    for names, told in (("n[1-5]", "count in the utilisation: 3; add them"), ("ALL", "")):
+        Path("m.toml").write_text(f'{nodes}nodes = "{names}"\n')
+        columns = "submit=at,nodes=nodes,runtime=runs"
+        assert cli.main(["run", "log.csv", "--columns", columns, "--machine", "m.toml"]) == 0
+        error = capsys.readouterr().err
+        assert told in error
+        assert ("in no partition" in error) == bool(told)
+
+
 def test_recorded_types_replay_on_a_machine_with_one_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -325,7 +340,7 @@ def test_recorded_types_replay_on_a_machine_with_one_command(
     rows = {row["job_id"]: (row["type"], row["start"], row["end"]) for row in read_csv("o/jobs-N-PAA.csv")}
     assert rows == {1: ("rigid", 0, 5100), 2: ("on-demand", 500, 1100)}
     assert "preparation" in json.loads(Path("o/run.json").read_text())
-    capsys.readouterr()
+    assert "types: rigid 1 job (1 of them spot or preemptible, without checkpoints), " in capsys.readouterr().out
     words = ["run", "log.csv", "--columns", columns, "--machine", "m.toml", "--types"]
     assert cli.main([*words, "user:a=spot"]) == 2
     assert "types must be a column that the log has (partition), not 'user'" in capsys.readouterr().err

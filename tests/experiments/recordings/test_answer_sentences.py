@@ -12,7 +12,7 @@ from holdfast.experiments.recordings.answer_sentences import best_run_sentence, 
 
 def row(group: str = "all jobs", verdict: str = "gains", difference: float = -1.0, **others: Any) -> dict[str, Any]:
     values: Mapping[str, Any] = {
-        "metric": "wait_h", "low": difference - 0.5, "high": difference + 0.5,
+        "metric": "wait_h", "jobs": 10, "low": difference - 0.5, "high": difference + 0.5,
         "first_p99": 10.0, "second_p99": 10.0, "first_longest": 20.0, "second_longest": 20.0,
     }  # fmt: skip
     return {"group": group, "verdict": verdict, "difference": difference, **values, **others}
@@ -70,6 +70,13 @@ def test_groups_with_the_largest_losses_and_gains_are_named_first() -> None:
     )
 
 
+def test_groups_in_another_order_are_named_by_their_losses() -> None:
+    groups = [
+        row(f"{size} nodes", "loses", loss, jobs=jobs) for size, loss, jobs in ((1, 1.0, 9), (2, 5.0, 1), (4, 2.0, 7))
+    ]
+    assert "3 lose (4 nodes, 1 nodes, 2 nodes)." in sentence(row(), *groups, by="size")
+
+
 def test_the_first_run_stands_beside_the_best_one() -> None:
     rows = [
         {"mechanism": "baseline", "label": name, "wait_h": wait, "wait_max_h": longest}
@@ -87,6 +94,6 @@ def test_most_instant_starts_name_few_runs_or_count_them() -> None:
         {"mechanism": name, "wait_h": 1.0, "wait_max_h": 2.0, "instant_start_ratio": share}
         for name, share in (("baseline", 0.2), ("N-PAA", 0.98), ("CUA-PAA", 0.98))
     ]
-    assert best_run_sentence(rows) == "Most on-demand jobs start at once under N-PAA and CUA-PAA, 98.0 %."
+    assert best_run_sentence(rows) == "Most on-demand jobs start instantly under N-PAA and CUA-PAA, 98.0 %."
     more = [{**rows[1], "mechanism": name} for name in ("a", "b", "c", "d")]
-    assert best_run_sentence([rows[0], *more]) == "Most on-demand jobs start at once under 4 of 5 runs, 98.0 %."
+    assert best_run_sentence([rows[0], *more]) == "Most on-demand jobs start instantly under 4 of 5 runs, 98.0 %."

@@ -95,6 +95,17 @@ def test_hours_are_those_of_the_clock_of_the_log_in_order() -> None:
     assert hours == ["00:00", "01:00", "02:00", "03:00", "21:00", "22:00", "23:00"]
 
 
+def test_sizes_are_in_their_own_order(pair: tuple[hf.Result, hf.Result]) -> None:
+    """The smallest jobs lose least, and appear last."""
+    jobs = [rigid(k, 100.0 * k, (1024, 128, 8)[k % 3], 60) for k in range(90)]
+    results = [hf.simulate(jobs, 1024, order=order, events=False) for order in ("fcfs", "largest")]
+    found = gains(*results, "size", ("fcfs", "largest"))
+    sizes = ["1 to 8 nodes", "9 to 128 nodes", "129 to 1,024 nodes"]
+    assert [row["group"] for row in found.of()[1:]] == sizes
+    assert [row["group"] for row in found.rows if row["metric"] == "wait_h"][1:] == sizes
+    assert "sizes of submission" not in found.text()
+
+
 def test_starved_jobs_and_percentiles_are_compared() -> None:
     """Under shortest-first, short jobs that come every 50 minutes for nine days overtake the long one all the time."""
     short = [rigid(k, 3000.0 * (k - 1), 8, 3600, user="short") for k in range(2, 260)]
@@ -195,6 +206,14 @@ def test_the_common_jobs_are_compared_and_the_others_counted(pair: tuple[hf.Resu
     assert (row["jobs"], row["first"], row["second"]) == (89, pytest.approx(np.mean(waits[0])), np.mean(waits[1]))
     assert (row["first_longest"], row["second_longest"]) == (max(waits[0]), max(waits[1]))
     assert "left out" not in str(gains(*pair))
+
+
+def test_many_results_are_compared_by_another_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_job_table(JOBS, tmp_path / "jobs.csv")
+    words = ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "8", "--order", "fcfs,sjf,ljf"]
+    assert main(words) == 0
+    assert main(["compare", str(tmp_path / "out")]) == 2
+    assert f"'holdfast plot {tmp_path / 'out'} --against KEY=VALUE' compares all" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("by", ["partition", "qos", "account"])

@@ -84,6 +84,21 @@ def test_a_run_without_pictures_leaves_no_machine_of_an_earlier_one(replay: Path
     assert names == {*tables, "notes.csv", "year.swf.gz"}
 
 
+def test_figures_without_tables_are_named(replay: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def left_out(words: str) -> list[str]:
+        directory = str(tmp_path / "out")
+        assert cli.main(["run", str(replay / "year.swf.gz"), "-o", directory, "--force", *words.split()]) == 0
+        capsys.readouterr()
+        assert cli.main(["plot", directory]) == 0
+        return [line for line in capsys.readouterr().out.splitlines() if line.startswith("not drawn")]
+
+    several = "not drawn: differences, waits and machine; 'holdfast run --plot' writes their tables (contrasts.csv, "
+    assert left_out("--order fcfs,sjf") == [f"{several}distributions.csv, machine.csv)"]
+    single = "not drawn: waits and machine; 'holdfast run --plot' writes their tables (distributions.csv, machine.csv)"
+    assert left_out("") == [single]
+    assert left_out("--plot") == []
+
+
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     assert cli.main(["plot", *words]) == 2

@@ -30,7 +30,7 @@ def test_the_best_is_the_least_wait_and_the_largest_share() -> None:
         "Best by mean wait: 1.0 h with b; worst: 3.0 h with c."
     )
     assert best_configuration_sentence(means("instant_start_ratio", 0.5, 0.9), ["instant_start_ratio"]) == (
-        "Best by started instantly: 90.0 % with b; worst: 50.0 % with a."
+        "Best by share of on-demand jobs started instantly: 90.0 % with b; worst: 50.0 % with a."
     )
 
 

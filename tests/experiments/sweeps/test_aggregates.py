@@ -83,6 +83,11 @@ def test_differences_are_paired() -> None:
     assert {row["n"] for row in difference_rows(fewer, {"order": "fcfs"})} == {2}
 
 
+def test_a_reference_is_not_compared_with_itself() -> None:
+    left = [row for row in ROWS if row["backfilling"] == "easy"]  # the runs with the other rule failed
+    assert difference_rows(left, {"backfilling": "easy"}) == []
+
+
 def test_a_reference_is_named_by_key_and_value() -> None:
     assert parse_reference(ROWS, "order=sjf,backfilling=none") == {"order": "sjf", "backfilling": "none"}
     assert parse_reference(ROWS, "sjf") == {"order": "sjf"}

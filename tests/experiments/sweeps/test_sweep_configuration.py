@@ -72,7 +72,7 @@ WORKLOAD = "[workload]\nseeds = 0\n"
         ("[workload]\ntraces = ['a']\nunit = 'racks'", "workload.unit must be nodes or processors (or cores), not"),
         (
             "[workload]\ntraces = ['a']\ncolumns = 'submit=t'",
-            "workload.columns must be columns for submit, and for",
+            "workload.columns must be a mapping that names a column for nodes or processors",
         ),
         ("[workload]\nseeds = 0\ncolumns = 'pm100'", "columns is only for traces"),
         ("[workload]\ntraces = ['a']\nlenient = 1", "workload.lenient must be true or false, not 1"),

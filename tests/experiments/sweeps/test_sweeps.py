@@ -389,7 +389,10 @@ def test_a_run_that_fails_is_reported_and_the_others_go_on(traces: Path, capsys:
     assert cli.main(words) == 1
     out, err = capsys.readouterr()
     assert "6 runs: 0 were stored, 2 done now, 4 failed" in out
-    assert "failed (no-machine.swf, N-PAA): no-machine.swf: does not record the size of the machine" in err
+    # Each reason once: the runs of one trace fail alike.
+    assert "failed (no-machine.swf, baseline): no-machine.swf: does not record the size of the machine" in err
+    assert err.count("does not record the size") == 1
+    assert "4 runs failed for 2 reasons; all are in" in err
     assert "failures.json" in err
     failures = json.loads((traces / "out" / "failures.json").read_text())
     assert [failure["label"] for failure in failures] == [
@@ -416,9 +419,12 @@ def test_a_defect_is_told_with_its_traceback(tmp_path: Path, monkeypatch: pytest
     def defective(*arguments: Any, **options: Any) -> None:
         raise ZeroDivisionError("of all things")
 
+    line = defective.__code__.co_firstlineno + 1
     monkeypatch.setattr(simulations, "simulate_table", defective)
     result = run_sweep(make_sweep(workload={"seeds": 0, "jobs": 50}, mechanisms="baseline,N-PAA"), tmp_path, workers=1)
-    assert [failure.error for failure in result.failures] == ["a defect of Holdfast or of a plug-in: of all things"] * 2
+    assert [failure.error for failure in result.failures] == [
+        f"a defect of Holdfast or of a plug-in (test_sweeps.py, line {line}): of all things"
+    ] * 2
     assert "in defective" in result.failures[0].trace
     with pytest.raises(HoldfastError, match="2 of the runs failed; the first"):
         result.complete()

@@ -114,7 +114,7 @@ def test_a_job_waits_for_its_begin() -> None:
         ({"tasks": 9}, 10, "more tasks than fit"),
         ({"features": "opa"}, 10, "features that no node of its partition has"),
         ({"features": "a&"}, 10, "features that cannot be read"),
-        ({"partitions": ("c",)}, 10, "a partition that the machine does not have"),
+        ({"partitions": ("c",)}, 10, "a partition that the machine does not have (it has a, b)"),
         ({"partitions": ("b",)}, 61, "a walltime above the max_time of its partition"),
         ({"nodes": 0}, 10, "no nodes, tasks or cores"),
     ],

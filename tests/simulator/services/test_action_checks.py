@@ -44,6 +44,7 @@ def _run(mechanism: str = "CUA-PAA", **options: str) -> None:
         ([Preempt(1)], "answered Preempt(1), but that is no Start"),
         (None, "answered None, but must answer with a list of actions"),
         ([7], "answered 7, but that is no Start"),
+        (iter([Start(1, 4)]), "answered a list_iterator, but must answer with a list of actions"),
     ],
 )
 def test_a_backfilling_rule(answers: Any, sentence: str) -> None:

@@ -108,6 +108,10 @@ UNKNOWN = f"format not recognised; choose one with --format {', '.join(READERS)}
         (b"\x89PNG\r\n\x1a\n\0\0", "is a binary file, not a text"),
         (b"PK\x03\x04", "is a zip archive"),
         (b"PAR1 broken", "is a damaged Parquet file"),
+        (b"  JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON)\n", "is the output of squeue"),
+        (b"Sun Nov 29 01:49:26 2026\nJOBID PARTITION STATE TIME_LIMIT NODES\n", "is the output of squeue"),
+        (b"JOBID|STATE|SUBMIT_TIME|START_TIME|TIME_LIMIT\n", "is the output of squeue"),
+        (b'{"jobs": [{"job_id": 7, "job_state": ["RUNNING"]}]}', "is the output of squeue"),
         (b"\x1f\x8bbroken", "is a damaged gzip file"),
     ],
 )

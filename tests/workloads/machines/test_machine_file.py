@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -201,13 +202,19 @@ def test_a_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"machine.toml: nodes\[0\].cores must be a whole number"):
         read_machine(path)
     path.write_text("[[nodes]\n")
-    with pytest.raises(InputError, match=r"machine.toml:1: is not TOML"):
+    with pytest.raises(InputError, match=r"machine.toml:1: is not TOML: .* 'holdfast machine SOURCE -o FILE.toml'"):
         read_machine(path)
 
 
 def test_all_nodes_are_one_word() -> None:
     machine = make_machine(nodes=[{"names": "n[1-4]", "cores": 8}], partitions=[{"name": "a", "nodes": "ALL"}])
     assert machine.places(machine.partitions[0]) == (0, 1, 2, 3)
+    # They stay one word, so that a node that is added to the file is in the partition.
+    assert 'nodes = "ALL"' in machine_text(machine)
+    larger = machine_text(machine).replace("n[1-4]", "n[1-6]")
+    assert make_machine(**tomllib.loads(larger)).partitions[0].nodes == ("n1", "n2", "n3", "n4", "n5", "n6")
+    assert machine.unused == 0
+    assert make_machine(nodes=[{"names": "n[1-4]", "cores": 8}], partitions=[{"name": "a", "nodes": "n2"}]).unused == 3
 
 
 def test_the_first_partition_is_the_default_if_none_says_so() -> None:
@@ -261,8 +268,6 @@ def _machines(draw: st.DrawFn) -> Machine:
 
 @given(_machines())
 def test_what_is_written_is_read_again(machine: Machine) -> None:
-    import tomllib
-
     assert make_machine(**tomllib.loads(machine_text(machine))) == machine
 
 

@@ -10,13 +10,23 @@ from typing import Any
 import pytest
 
 from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.logs.column_roles import REQUEST_ROLES, ROLES
 from holdfast.workloads.machines.host_list import fold
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.requests.estimate import estimated_machine
 from holdfast.workloads.requests.layouts import LAYOUTS
 from holdfast.workloads.requests.log_requests import LogRequests, RecordedJob, read_requests
-from holdfast.workloads.requests.raw_request import FRACTION, NO_SIZE, request_of_row
+from holdfast.workloads.requests.raw_request import FRACTION, NO_SIZE, RAW_COLUMNS, request_of_row
 from tests.shared_data import shared_file, trace_file
+
+
+def test_the_roles_of_requests_are_those_that_the_reader_of_tables_lacks(tmp_path: Path) -> None:
+    assert set(REQUEST_ROLES) == set(RAW_COLUMNS) - set(ROLES)
+    path = tmp_path / "log.csv"
+    path.write_text("t,n,r,k\n0,1,5,3\n")
+    # A slip is not passed over.
+    with pytest.raises(InputError, match="unknown role of a column 'taks': did you mean tasks"):
+        read_requests(path, columns="submit=t,nodes=n,runtime=r,taks=k")
 
 
 @pytest.mark.parametrize(
