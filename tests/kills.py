@@ -182,7 +182,8 @@ def _tables(result: Sealed) -> Iterator[tuple[str, object]]:
             rows = list(csv.DictReader(io.StringIO(path.read_text(), newline="")))
             yield name, [tuple((key, cell) for key, cell in row.items() if not key.startswith(_CLOCK)) for row in rows]
         elif name == "costs.json":
-            yield name, {**json.loads(path.read_text()), "source": None}
+            # The source names the directory, and the digest counts it.
+            yield name, {**json.loads(path.read_text()), "source": None, "digest": None}
 
 
 def main() -> None:
