@@ -49,7 +49,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def no_node_is_promised_twice() -> Iterator[None]:
     """In every simulation: the free nodes and all releases that a pass plans with are no more than the machine has."""
-    arriving = shadow_time.arriving
+    arriving = shadow_time.available_releases
 
     def checked(
         view: SystemView, releases: Sequence[tuple[int, int, int]], *, collecting: bool
@@ -62,8 +62,8 @@ def no_node_is_promised_twice() -> Iterator[None]:
         return seen
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shadow_time, "arriving", checked)
-        patch.setattr(reservation_depth, "arriving", checked)
+        patch.setattr(shadow_time, "available_releases", checked)
+        patch.setattr(reservation_depth, "available_releases", checked)
         yield
 
 

@@ -13,7 +13,7 @@ import pytest
 from holdfast.experiments.beyond import front, honesty, minimum_size, notice_lead, on_demand_share, real_traces
 from holdfast.experiments.beyond.front import DEFAULT, Point, Standing, standings
 from holdfast.experiments.beyond.honesty import declare, malleable_projects
-from holdfast.experiments.beyond.on_demand_share import bearable, crossing
+from holdfast.experiments.beyond.on_demand_share import bearable, crossing_point
 from holdfast.experiments.beyond.trace_pairs import cut, describe_trace, generate_like
 from holdfast.experiments.study.evidence import Finding, difference
 from holdfast.experiments.study.experiment import Resources, Row, find_experiment, read_tables, run_experiment
@@ -131,7 +131,7 @@ def test_the_minimum_size_is_judged_against_the_whole_size() -> None:
     ],
 )
 def test_the_first_crossing_is_found_between_the_shares(curve: tuple[float, ...], expected: tuple[float, str]) -> None:
-    place, mark = crossing(np.array([0.1, 0.2, 0.3]), np.array(curve, dtype=float), 95.0)
+    place, mark = crossing_point(np.array([0.1, 0.2, 0.3]), np.array(curve, dtype=float), 95.0)
     assert (pytest.approx(place), mark) == expected
 
 

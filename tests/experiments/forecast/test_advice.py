@@ -18,7 +18,7 @@ from holdfast.experiments.forecast.completed_runs import PastRun
 from holdfast.experiments.forecast.forecasts import forecast
 from holdfast.experiments.forecast.history import History
 from holdfast.experiments.forecast.machine_state import MachineState
-from holdfast.experiments.forecast.requests import LaterWaits, coarse, going_on
+from holdfast.experiments.forecast.requests import LaterWaits, coarse, plan_with_first_walltime
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.policies.planning.costs import CostModel
 from holdfast.simulator.start_times import first_starts, starts_by_walltime
@@ -125,7 +125,7 @@ def test_it_goes_on_by_the_cheapest_plan_of_all(
     distribution: DiscreteDistribution, walltime: int, saving: bool, gamma: float, alpha: float
 ) -> None:
     costs = CostModel(alpha, 1.0, gamma, checkpoint=0.5, restart=0.25) if saving else CostModel(alpha, 1.0, gamma)
-    plan = going_on(distribution, float(walltime), costs, saving=saving)
+    plan = plan_with_first_walltime(distribution, float(walltime), costs, saving=saving)
     assert plan.length[0] == pytest.approx(walltime)
     choices = [paid(distribution, float(walltime), False, costs)] if saving else []
     if saving and walltime - 0.5 < distribution.upper:

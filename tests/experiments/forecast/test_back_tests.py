@@ -22,7 +22,7 @@ from holdfast.experiments.forecast.baselines import PastWaits
 from holdfast.experiments.forecast.experts import LEVELS
 from holdfast.experiments.forecast.forecasts import forecast
 from holdfast.experiments.forecast.history import read_history
-from holdfast.experiments.forecast.known_past import known_at
+from holdfast.experiments.forecast.known_past import past_log
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.machine_state import state_at
 from holdfast.experiments.forecast.report import quality_sentence, sentence, table
@@ -56,7 +56,7 @@ def other_future(trace: Trace, at: float, seed: int) -> Trace:
 
 
 def back_tests_at(trace: Trace, at: float) -> list[BackTest]:
-    return run_back_tests(Past(known_at(trace, at), NODES), at, HOW)
+    return run_back_tests(Past(past_log(trace, at), NODES), at, HOW)
 
 
 @pytest.mark.system
@@ -144,7 +144,7 @@ def test_they_are_kept_and_damaged_files_are_made_anew(tmp_path: Path, monkeypat
 def test_corrected_quantiles_are_reported_and_the_simulation_beside() -> None:
     trace = scheduled(random_jobs(3, 300, exact=False))
     at = trace.jobs[-1].submit
-    known = Past(known_at(trace, at), NODES)
+    known = Past(past_log(trace, at), NODES)
     record = TrackRecord(run_back_tests(known, at, replace(HOW, count=80)), PastWaits(known))
     state, history = state_at(trace, at, NODES), read_history(trace, at)
     plain, found = (forecast(state, history, draws=9, record=used) for used in (None, record))

@@ -77,7 +77,7 @@ def run(jobs: list[Job], **options: str) -> Result:
 def starts_from(state: MachineState, jobs: list[Job], **options: str) -> dict[int, float]:
     """Starts of all jobs that had not started, from a state and the jobs that come."""
     known = {job.job_id: job for job in jobs}
-    table = [seen.running_for(known[seen.job_id].runtime) for seen in state.jobs]
+    table = [seen.job_with_runtime(known[seen.job_id].runtime) for seen in state.jobs]
     table += [job for job in jobs if (job.submit or 0.0) > state.at]
     awaited = [job.job_id for job in table if job.running_since is None]
     return first_starts(

@@ -106,7 +106,7 @@ def scaled_intervals(error: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     tests = simulated_tests(400, error, 4)
     places, quantiles = correct_past(tests)
     waits = to_scale([tests[place].wait for place in places])
-    corrected = to_scale([found.reported() for found in quantiles])[:, [0, -1]]
+    corrected = to_scale([found.report_quantiles() for found in quantiles])[:, [0, -1]]
     simulated = to_scale([tests[place].quantiles["simulation"] for place in places])[:, [0, -1]]
     certain = np.ptp(simulated, axis=1) < 1.0
     return corrected[certain], simulated[certain], waits[certain]
@@ -139,5 +139,5 @@ def test_an_answer_is_pooled_by_the_starts_known_by_then(starts_known: bool) -> 
     tests = [replace(test, at=test.at + shift) for test in simulated_tests(200, 0.0, 2)]
     corrected = TrackRecord(tests, PastWaits(past)).correct(state, job, [3000.0, 3010.0, 3020.0, 3030.0, 3040.0])
     assert corrected is not None
-    low, *_, high = corrected.reported()
+    low, *_, high = corrected.report_quantiles()
     assert (2900.0 < low < high < 3200.0) == starts_known

@@ -120,7 +120,7 @@ def test_an_observation_of_an_arrival_foresees_what_the_answers_do() -> None:
     environment = arrivals(answers=("SPAA", "WAIT", "PAA"), notice="N")
     seen, told = environment.reset(options={"slice": 0})
     column = {name: seen[:, place] for place, name in enumerate(CONSEQUENCES)}
-    simulation = environment._running()
+    simulation = environment._active_simulation()
     running = {run.job_id: run for run in simulation.view.running}
     assert told["action_mask"].tolist() == [True, True, True]
     assert column["enough"].tolist() == [1.0, 0.0, 1.0]
@@ -142,7 +142,7 @@ def test_an_observation_of_an_arrival_foresees_what_the_answers_do() -> None:
 def test_an_observation_of_offers_is_what_the_planner_expects() -> None:
     environment = plans(offers=("no-ckpt", "own", "masi k=2", "quantile q=0.5"))
     seen, told = environment.reset(options={"slice": 0})
-    simulation = environment._running()
+    simulation = environment._active_simulation()
     distribution = simulation.offered[0].distribution  # type: ignore[union-attr]
     assert distribution is not None and told["action_mask"].all()
     for row, planned in zip(seen, simulation.offered, strict=True):

@@ -74,7 +74,7 @@ def walk(environment: Environment[Any], mechanism: str, seed: int, answers: list
     now = 0
     for answer in answers:
         check_shown(environment, seen, told["action_mask"])
-        system: Any = environment._running().view
+        system: Any = environment._active_simulation().view
         check_machine(system, now)
         now = system.now
         places = np.flatnonzero(told["action_mask"]) if legal else np.arange(len(told["action_mask"]))

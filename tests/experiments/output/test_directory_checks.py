@@ -10,7 +10,7 @@ import pytest
 from holdfast.experiments import cli
 from holdfast.experiments.figures.recording.recording_figures import RECORDING_FIGURES, existing_pictures, figure_path
 from holdfast.experiments.output.directory_checks import check_fresh, check_kind
-from holdfast.experiments.output.manifest import arriving, is_manifest, seal
+from holdfast.experiments.output.manifest import incoming_directory, is_manifest, seal
 from holdfast.workloads.ground.errors import InputError
 from tests.places import GOLDEN
 
@@ -47,7 +47,7 @@ def test_a_run_is_replaced_only_when_asked(tmp_path: Path) -> None:
         check_fresh(sealed(tmp_path / "a", "run.json"), "run.json", force=False)
     check_fresh(tmp_path / "a", "run.json", force=True)
     # Also one that was complete, and not yet at its place.
-    arriving(tmp_path, "run.json").mkdir()
+    incoming_directory(tmp_path, "run.json").mkdir()
     with pytest.raises(InputError, match="the results of a run"):
         check_fresh(tmp_path, "run.json", force=False)
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.output.signals import Interrupted, listening
+from holdfast.experiments.output.signals import Interrupted, signal_listener
 from holdfast.experiments.slurm import live_replay, live_twin
 from holdfast.experiments.slurm.forecast_scores import ForecastScores
 from holdfast.experiments.slurm.live_state import Drift, LiveState
@@ -254,7 +254,7 @@ def test_an_interruption_while_a_forecast_begins_stops_it(
     twin, _, _, _ = followed
     background = Interrupting()
     monkeypatch.setattr(twin, "_background", background)
-    with listening(), pytest.raises(Interrupted):
+    with signal_listener(), pytest.raises(Interrupted):
         twin.run(5 * 3600.0)
     assert background.stopped == background.given
     assert len(background.given) == 1

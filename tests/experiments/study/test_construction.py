@@ -18,7 +18,7 @@ from holdfast.experiments.study.verdicts import (
     Statement,
     Verdict,
     correct_p_values,
-    remaining,
+    remaining_decisions,
     text,
     verdict_row,
 )
@@ -64,7 +64,7 @@ def test_it_counts_nowhere() -> None:
     # The family of Holm's correction has two members, not three.
     assert both.verdicts[0].adjusted is None
     assert [item.adjusted for item in both.verdicts[1:]] == [0.002, 0.002]
-    assert remaining(both.verdicts).startswith("Of 2 tests")
+    assert remaining_decisions(both.verdicts).startswith("Of 2 tests")
     assert belief([done(built)]).words == "Nothing can be compared."
     assert [(group.title, len(group.found)) for group in groups([done(built, plain)])] == [
         ("A paper says it, and it holds", 1),

@@ -27,7 +27,7 @@ from holdfast.experiments.sweeps import (
     sweep,
     table,
 )
-from holdfast.experiments.sweeps.fingerprint import MODEL, deciding, model_fingerprint
+from holdfast.experiments.sweeps.fingerprint import MODEL, model_fingerprint, strip_comments
 from holdfast.experiments.sweeps.grid import RunConfiguration, expand
 from holdfast.experiments.sweeps.progress import Remaining, follow
 from holdfast.experiments.sweeps.store import Store, _seal
@@ -498,14 +498,14 @@ def test_fingerprints_hold_all_code_and_no_sentence() -> None:
     for path in sorted(path for pattern in MODEL for path in ROOT.glob(pattern)):
         source = path.read_text()
         plain = ast.dump(_WithoutDocstrings().visit(ast.parse(source)))
-        assert ast.dump(ast.parse(deciding(source))) == plain, path
-        assert deciding(source.replace('"""\n', 'A sentence more."""\n')) == deciding(source), path
+        assert ast.dump(ast.parse(strip_comments(source))) == plain, path
+        assert strip_comments(source.replace('"""\n', 'A sentence more."""\n')) == strip_comments(source), path
 
 
 def test_pieces_are_followed_from_the_first_one_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress, "progress_shown", lambda: True)
+    monkeypatch.setattr(progress, "shows_progress", lambda: True)
 
     def refused() -> Iterator[int]:
         raise InputError("jobs must be 1 or more, not 0")

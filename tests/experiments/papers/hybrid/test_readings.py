@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.experiments.paper_readings import FACTORS, Reading, named_reading
+from holdfast.experiments.paper_readings import FACTORS, Reading, reading_from_levels
 from holdfast.experiments.papers.hybrid.designs import resolution_five, year_blocks
 from holdfast.experiments.papers.hybrid.factors import (
     CROSSED,
@@ -37,24 +37,24 @@ DESIGN = crossed_choices(FOUR, resolution_five(4))
 
 
 def test_readings_are_named_by_what_is_not_at_its_default() -> None:
-    choice = named_reading("backfill_length=runtime projects=even victims=malleable-first")
+    choice = reading_from_levels("backfill_length=runtime projects=even victims=malleable-first")
     assert choice.options == {"backfill_length": "runtime"}
     assert choice.preset == "runtime-backfilling+even-projects"
     assert choice.mechanism("CUA-PAA") == "CUA-PAA victims=malleable-first"
-    assert named_reading(choice.name) == choice
-    assert named_reading("tenants=none node_mtbf=1y").assignment == {"node_mtbf": 365 * 86400.0}
-    both = named_reading("shrink=minimum overhead=seconds walltimes=trace")
+    assert reading_from_levels(choice.name) == choice
+    assert reading_from_levels("tenants=none node_mtbf=1y").assignment == {"node_mtbf": 365 * 86400.0}
+    both = reading_from_levels("shrink=minimum overhead=seconds walltimes=trace")
     assert both.mechanism("CUP-PAA") == "CUP-PAA overhead=seconds"
     assert both.mechanism("CUP-SPAA") == "CUP-SPAA overhead=seconds shrink=minimum"
     assert both.assignment == {"walltimes": "trace"}
-    assert named_reading("utilization=to-last-submit").metrics == {"utilization": "utilization_to_last_submit"}
+    assert reading_from_levels("utilization=to-last-submit").metrics == {"utilization": "utilization_to_last_submit"}
     for wrong in ("tenants=some", "tenants=fits tenants=none"):
         with pytest.raises(InputError, match="tenants=fits"):
-            named_reading(wrong)
+            reading_from_levels(wrong)
 
 
 def test_neighbours_differ_in_one_sentence() -> None:
-    found = neighbours(named_reading("overheads=added tenants=fits"))
+    found = neighbours(reading_from_levels("overheads=added tenants=fits"))
     assert len(found) == len(FACTORS)
     names = {choice.name for choice in found}
     assert {"tenants=fits", "overheads=added"} < names
@@ -301,7 +301,7 @@ def test_readings_are_simulated_as_they_say(tmp_path: Path) -> None:
     assert all(row["utilization"] == row["utilization_to_last_submit"] for row in until)
     opposite = DESIGN[-1]
     block = 1 + int(year_blocks(4)[-1])
-    for stage, choice, own in (("screening", opposite, block), ("finalists", named_reading("default"), 2)):
+    for stage, choice, own in (("screening", opposite, block), ("finalists", reading_from_levels("default"), 2)):
         year = preset_year(choice.preset, ThetaYear(jobs=60))
         jobs = assign(generate(year, own), seed=own, notice_mix="W2", **choice.assignment)
         result = simulate(jobs, 4392, choice.mechanism("CUP-PAA"), events=False, **choice.options)
