@@ -15,7 +15,7 @@ from holdfast.experiments.forecast.batches import batch_numbers, kind_numbers
 from holdfast.experiments.forecast.known_past import past_log
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.workloads.logs.trace import Trace, TraceJob, TraceJobs
-from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
+from tests.experiments.forecast.test_forecasts import NODES, random_jobs, schedule_trace
 
 
 def random_trace_jobs(seed: int, count: int = 40) -> list[TraceJob]:
@@ -81,7 +81,7 @@ def test_a_burst_is_one_moment() -> None:
 
 
 def test_long_queues_have_fewer_moments(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = scheduled(random_jobs(1, 150, exact=False))
+    trace = schedule_trace(random_jobs(1, 150, exact=False))
     at = trace.jobs[-1].submit
     past = Past(past_log(trace, at), NODES)
     how = BackTesting(count=12)

@@ -19,7 +19,7 @@ from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.machine_state import state_at
 from holdfast.experiments.forecast.report import advice_document, advice_sentence, advice_table
 from holdfast.experiments.forecast.track_record import TrackRecord
-from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
+from tests.experiments.forecast.test_forecasts import NODES, random_jobs, schedule_trace
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=60), st.floats(0.1, 10.0))
@@ -40,7 +40,7 @@ def test_draws_keep_their_order_and_scale(drawn: list[int], factor: float) -> No
 
 @pytest.mark.system
 def test_the_own_request_is_forecast_as_by_a_forecast() -> None:
-    trace = scheduled(random_jobs(3, 300, exact=False))
+    trace = schedule_trace(random_jobs(3, 300, exact=False))
     at = trace.jobs[-1].submit
     known = Past(past_log(trace, at), NODES)
     record = TrackRecord(run_back_tests(known, at, BackTesting(count=80, seed=3)), PastWaits(known))

@@ -44,7 +44,7 @@ def log_of(seed: int, count: int = 40, named: bool = True) -> Trace:
     return Trace(tuple(jobs), NODES)
 
 
-def seen(job: TraceJob, at: float) -> TraceJob:
+def job_at(job: TraceJob, at: float) -> TraceJob:
     """The job as it was known, by the words of :func:`past_log`."""
     start = job.start
     if (start is not None and start > at) or (start is None and job.cancelled_at is not None and job.cancelled_at > at):
@@ -64,7 +64,7 @@ def other_future(trace: Trace, at: float, seed: int) -> Trace:
     rng = np.random.default_rng(seed)
     changed = []
     for job in trace.jobs:
-        known = seen(job, at)
+        known = job_at(job, at)
         if job.queued > at:
             if rng.random() < 0.5 and job is not trace.jobs[-1]:
                 continue
@@ -87,7 +87,7 @@ def moment(trace: Trace, share: float) -> float:
 def test_a_known_past_is_that_of_each_job(seed: int, share: float) -> None:
     trace = log_of(seed)
     at = moment(trace, share)
-    expected = [seen(job, at) for job in trace.jobs if job.queued <= at]
+    expected = [job_at(job, at) for job in trace.jobs if job.queued <= at]
     for given_jobs in (trace.jobs, TraceJobs((), trace.jobs.columns, trace.jobs.names)):
         found = past_log(replace(trace, jobs=given_jobs), at)
         assert columns(found) == columns(replace(trace, jobs=tuple(expected)))

@@ -15,7 +15,7 @@ from holdfast.workloads.ground.errors import InputError
 from tests.places import GOLDEN
 
 
-def sealed(directory: Path, manifest: str) -> Path:
+def make_result(directory: Path, manifest: str) -> Path:
     directory.mkdir(exist_ok=True)
     seal(directory, manifest, {})
     return directory
@@ -23,7 +23,7 @@ def sealed(directory: Path, manifest: str) -> Path:
 
 def test_results_of_different_commands_do_not_mix(tmp_path: Path) -> None:
     of_run, of_sweep, of_paper = (
-        sealed(tmp_path / name, f"{name}.json") for name in ("run", "sweep", "checkpoint-fig3")
+        make_result(tmp_path / name, f"{name}.json") for name in ("run", "sweep", "checkpoint-fig3")
     )
     # What is no manifest is no result.
     for place in (of_run, of_sweep, of_paper):
@@ -44,7 +44,7 @@ def test_results_of_different_commands_do_not_mix(tmp_path: Path) -> None:
 
 def test_a_run_is_replaced_only_when_asked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a run; choose another directory, or replace them with --force"):
-        check_fresh(sealed(tmp_path / "a", "run.json"), "run.json", force=False)
+        check_fresh(make_result(tmp_path / "a", "run.json"), "run.json", force=False)
     check_fresh(tmp_path / "a", "run.json", force=True)
     # Also one that was complete, and not yet at its place.
     incoming_directory(tmp_path, "run.json").mkdir()

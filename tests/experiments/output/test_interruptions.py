@@ -57,7 +57,7 @@ def test_an_end_between_any_two_steps_leaves_the_old_or_the_new(
         (tmp_path / name).write_text("drawn")
     steps = iter(range(100))
 
-    def counted(name: str) -> None:
+    def count_calls(name: str) -> None:
         original = getattr(os, name)
 
         def call(*arguments: object, **others: object) -> object:
@@ -71,7 +71,7 @@ def test_an_end_between_any_two_steps_leaves_the_old_or_the_new(
     with monkeypatch.context() as patch:
         patch.setattr("shutil.rmtree", lambda *arguments, **others: None)
         for name in ("rename", "replace", "unlink", "rmdir"):
-            counted(name)
+            count_calls(name)
         try:
             write(tmp_path, "bcd", "new")
         except Killed:
@@ -169,12 +169,12 @@ def test_what_an_interrupted_run_has_simulated_is_kept_unless_there_is_an_older_
 
     simulate, calls = replay.simulate, iter(range(10))
 
-    def interrupted(*arguments: object, **options: object) -> object:
+    def interrupt_each_third(*arguments: object, **options: object) -> object:
         if next(calls) % 3 == 2:
             raise Interrupted(signal.SIGHUP)
         return simulate(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(replay, "simulate", interrupted)
+    monkeypatch.setattr(replay, "simulate", interrupt_each_third)
     (tmp_path / "table.csv").write_text("job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,1,60,60\n")
     words = ["run", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "--nodes", "2", "--mechanism", "all"]
     for told, *force in (("the results of baseline, N-PAA are in",), ("holds what it held before", "--force")):

@@ -21,14 +21,14 @@ partitions = [{name = "work", nodes = "ALL"}]
 """
 
 
-def written(place: Path, *rows: str, head: str = HEAD) -> Path:
+def write_replay(place: Path, *rows: str, head: str = HEAD) -> Path:
     place = place / "replay.csv"
     place.write_text("\n".join([head, *rows, ""]))
     return place
 
 
 def test_a_row_has_times_request_and_nodes(tmp_path: Path) -> None:
-    replay = read_placed_replay(written(tmp_path, ROW, "1,5,1,1,,,,,60,5,6,,n1,,"))
+    replay = read_placed_replay(write_replay(tmp_path, ROW, "1,5,1,1,,,,,60,5,6,,n1,,"))
     request = ResourceRequest(
         tasks=8, tasks_per_node=4, memory=1000, gpus={"gpu": 2}, features="big", partitions=("work",)
     )
@@ -76,11 +76,11 @@ def test_of_two_partitions_the_one_that_suits_nodes_and_cores_counts() -> None:
 
 
 def test_other_tables_are_no_such_replays(tmp_path: Path) -> None:
-    assert is_placed(written(tmp_path, ROW))
+    assert is_placed(write_replay(tmp_path, ROW))
     assert not is_placed(tmp_path)
-    assert not is_placed(written(tmp_path, "1,2", head="id,submit"))
+    assert not is_placed(write_replay(tmp_path, "1,2", head="id,submit"))
     with pytest.raises(TraceError, match="must have the columns id, submit, start"):
-        read_placed_replay(written(tmp_path, "1,2", head="id,submit"))
+        read_placed_replay(write_replay(tmp_path, "1,2", head="id,submit"))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_other_tables_are_no_such_replays(tmp_path: Path) -> None:
 def test_rows_that_are_no_jobs_are_refused(rows: list[str], sentence: str, tmp_path: Path) -> None:
     head = f"{HEAD},node_cores" if rows[0].count(",") > HEAD.count(",") else HEAD
     with pytest.raises(TraceError, match=sentence):
-        read_placed_replay(written(tmp_path, *rows, head=head))
+        read_placed_replay(write_replay(tmp_path, *rows, head=head))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_command_names_what_is_wrong(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "machine.toml").write_text(MACHINE)
     (tmp_path / "small.toml").write_text(MACHINE.replace("n[1-2]", "m[1-2]"))
-    written(tmp_path, ROW)
+    write_replay(tmp_path, ROW)
     assert cli.main(["slurm", "compare", "replay.csv", *words]) == 2
     assert sentence in capsys.readouterr().err
 
@@ -128,7 +128,7 @@ def test_the_command_writes_rows_and_decisions(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "machine.toml").write_text(MACHINE)
-    written(tmp_path, ROW)
+    write_replay(tmp_path, ROW)
     assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml", "-o", "found"]) == 0
     assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 jobs" in capsys.readouterr().out
     assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1,1")

@@ -84,7 +84,7 @@ def test_a_run_without_pictures_leaves_no_machine_of_an_earlier_one(replay: Path
     assert names == {*tables, "notes.csv", "year.swf.gz"}
 
 
-def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def refusal(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     assert cli.main(["plot", *words]) == 2
     sentence = capsys.readouterr().err.strip()
@@ -93,13 +93,13 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_refusals_are_one_sentence(experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no such directory" in refused([str(tmp_path / "none")], capsys)
-    assert "has no tables to draw" in refused([str(tmp_path)], capsys)
-    assert "unknown experiment" in refused([str(experiment), "checkpoint-fig0"], capsys)
-    assert "holds no tables of the experiment checkpoint-fig6" in refused([str(experiment), "checkpoint-fig6"], capsys)
+    assert "no such directory" in refusal([str(tmp_path / "none")], capsys)
+    assert "has no tables to draw" in refusal([str(tmp_path)], capsys)
+    assert "unknown experiment" in refusal([str(experiment), "checkpoint-fig0"], capsys)
+    assert "holds no tables of the experiment checkpoint-fig6" in refusal([str(experiment), "checkpoint-fig6"], capsys)
     file = tmp_path / "file"
     file.touch()
-    assert "is not a directory" in refused([str(file)], capsys)
+    assert "is not a directory" in refusal([str(file)], capsys)
 
 
 @pytest.mark.parametrize("kind", ["experiment", "replay"])
@@ -110,7 +110,7 @@ def test_a_changed_table_is_named(
     path = tmp_path / ("profiles-fig7.csv" if kind == "experiment" else "types.csv")
     path.write_bytes(path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[0] + b"\n")  # a line less
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    assert f"{path}: was changed after it was written" in refused([str(tmp_path)], capsys)
+    assert f"{path}: was changed after it was written" in refusal([str(tmp_path)], capsys)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
@@ -140,7 +140,7 @@ def test_a_damaged_table_is_refused_and_nothing_is_written(
         "rows": lines[0],
     }[damage]
     (tmp_path / "checkpoint-fig3.csv").write_text(content)
-    assert "checkpoint-fig3.csv" in refused([str(tmp_path)], capsys)
+    assert "checkpoint-fig3.csv" in refusal([str(tmp_path)], capsys)
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-fig3.csv"]
 
 
@@ -151,7 +151,7 @@ def test_a_damaged_table_of_a_replay_leaves_no_picture_of_another(
     head, *rows = (replay / "accounting.csv").read_text().splitlines()
     (tmp_path / "accounting.csv").write_text("\n".join([head.replace("lost_node_hours", "1x"), *rows]) + "\n")
     before = {path.name for path in tmp_path.iterdir()}
-    assert "accounting.csv" in refused([str(tmp_path)], capsys)
+    assert "accounting.csv" in refusal([str(tmp_path)], capsys)
     assert {path.name for path in tmp_path.iterdir()} == before
 
 

@@ -137,16 +137,16 @@ def test_keys_in_arrays_are_those_of_the_order(name: str) -> None:
             assert array.tolist() == exact
 
 
-def seen(table: Table, mechanism: str, **options: Any) -> list[tuple[int | None, int | None, int]]:
+def simulation_outcome(table: Table, mechanism: str, **options: Any) -> list[tuple[int | None, int | None, int]]:
     result = simulate(table.jobs, table.nodes, mechanism, events=False, engine="simpy", **options)
     return [(record.start, record.end, record.preemptions) for record in result.records]
 
 
 def check(table: Table, mechanism: str, **options: Any) -> None:
     with columns_from(float("inf")):
-        expected = seen(table, mechanism, **options)
+        expected = simulation_outcome(table, mechanism, **options)
     with columns_from(2):
-        assert seen(table, mechanism, **options) == expected
+        assert simulation_outcome(table, mechanism, **options) == expected
 
 
 RULES = ("easy", "easy", "none", "easy depth=3", "conservative")
