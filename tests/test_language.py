@@ -10,7 +10,7 @@ import pytest
 from tests.language.check import FOLDERS, LIMITS, NOUNS, SUPPORT, amount, findings, participles, sources
 
 
-def _found(path: Path, code: str) -> list[str]:
+def _participle_names(path: Path, code: str) -> list[str]:
     path.write_text(code)
     return [finding.text for finding in participles(path, path.parent)]
 
@@ -30,8 +30,8 @@ def _found(path: Path, code: str) -> list[str]:
     ],
 )
 def test_a_participle_at_the_end_or_before_a_preposition_is_found(name: str, tmp_path: Path) -> None:
-    assert _found(tmp_path / "a.py", f"def {name}(): ...") == [name]
-    assert _found(tmp_path / "a.py", f"class A:\n    async def {name}(self): ...") == [name]
+    assert _participle_names(tmp_path / "a.py", f"def {name}(): ...") == [name]
+    assert _participle_names(tmp_path / "a.py", f"class A:\n    async def {name}(self): ...") == [name]
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_a_participle_at_the_end_or_before_a_preposition_is_found(name: str, tmp
     ],
 )
 def test_verbs_nouns_predicates_and_tests_are_right(name: str, tmp_path: Path) -> None:
-    assert _found(tmp_path / "a.py", f"def {name}(): ...") == []
+    assert _participle_names(tmp_path / "a.py", f"def {name}(): ...") == []
 
 
 def test_a_property_is_no_function(tmp_path: Path) -> None:
     code = "class A:\n    @property\n    def waiting(self): ...\n    @cached_property\n    def held(self): ...\n"
-    assert _found(tmp_path / "a.py", code) == []
+    assert _participle_names(tmp_path / "a.py", code) == []
 
 
 def test_a_name_is_found_with_the_words_of_its_file(tmp_path: Path) -> None:
