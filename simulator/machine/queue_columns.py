@@ -146,7 +146,7 @@ class Ranks:
         self._keys = keys
         self._slack = slack
         self._key = key
-        self._problems: list[int] = []
+        self._found: list[int] = []
         self._left: NDArray[np.float64] | None = None
         self._order: Places | None = None
 
@@ -158,15 +158,15 @@ class Ranks:
         """The place of the job with a rank, counted from 0."""
         if self._order is not None:
             return int(self._order[number])
-        while len(self._problems) <= number:
+        while len(self._found) <= number:
             self._find()
-        return self._problems[number]
+        return self._found[number]
 
     def first(self, count: int) -> list[int]:
         """The places of the first ``count`` jobs."""
-        while len(self._problems) < count:
+        while len(self._found) < count:
             self._find()
-        return self._problems[:count]
+        return self._found[:count]
 
     def find_first(self, places: Places) -> int:
         """Find the first in queue order of some places."""
@@ -214,8 +214,8 @@ class Ranks:
 
     def _find(self) -> None:
         """Find the next place, or all of them once many have been requested."""
-        if len(self._problems) >= _SINGLY:
-            self._problems = self.all().tolist()
+        if len(self._found) >= _SINGLY:
+            self._found = self.all().tolist()
             return
         left = self._left
         if left is None:
@@ -223,7 +223,7 @@ class Ranks:
         near = self._lowest(left)
         place = int(near[0]) if len(near) == 1 else self._settle(near)
         left[place] = np.inf
-        self._problems.append(place)
+        self._found.append(place)
 
     def _truly(self, place: int) -> tuple[Any, int]:
         job = self._columns.jobs[place]

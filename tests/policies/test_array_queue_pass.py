@@ -42,7 +42,7 @@ class Checked:
         self.outlook = outlook
         self.loop = ManyJobs(outlook)
         self.asking = asking
-        self.source = told
+        self.told = told
         self.passes = 0
 
     def __call__(self, view: SystemView) -> list[Start]:
@@ -53,7 +53,7 @@ class Checked:
         found = self.loop(view)
         # Causes, too: whether a job has passed another one.
         assert [(start, start.cause) for start in found] == [(start, start.cause) for start in expected]
-        self.source["short" if as_queue(view.queue).numbers() is None else "long"] += 1
+        self.told["short" if as_queue(view.queue).numbers() is None else "long"] += 1
         return found
 
     def compare_promises(self, view: SystemView) -> None:
