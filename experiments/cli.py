@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from holdfast.experiments.crashes import refuse, report
-from holdfast.experiments.output.signals import Interrupted, listening
+from holdfast.experiments.output.signals import Interrupted, signal_listener
 from holdfast.experiments.terminal import quiet, safe_terminal, sentences, warn
 from holdfast.workloads.ground.errors import format_value
 from holdfast.workloads.ground.trust import trust
@@ -337,7 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     call = _Call(words)
     try:
-        with listening() as listener, safe_terminal():
+        with signal_listener() as listener, safe_terminal():
             try:
                 status = call.run()
                 sys.stdout.flush()

@@ -19,8 +19,8 @@ __all__ = [
     "Factor",
     "Reading",
     "find_reading",
-    "named_reading",
     "option_defaults",
+    "reading_from_levels",
     "sweep_tables",
 ]
 
@@ -162,7 +162,7 @@ class Reading:
         return " ".join((name, *own))
 
 
-def named_reading(name: str) -> Reading:
+def reading_from_levels(name: str) -> Reading:
     """Find a reading by the levels in its name.
 
     Raises
@@ -172,7 +172,7 @@ def named_reading(name: str) -> Reading:
 
     Examples
     --------
-    >>> named_reading("tenants=fits").options
+    >>> reading_from_levels("tenants=fits").options
     {'tenants': 'fits'}
     """
     words = [] if name == "default" else name.split()
@@ -202,10 +202,10 @@ def find_reading(name: str) -> Reading:
     {'overheads': 'added', 'group_by': 'campaign'}
     """
     if name in READINGS:
-        return named_reading(READINGS[name])
+        return reading_from_levels(READINGS[name])
     if "=" not in name:
         raise UnknownNameError("reading", name, READINGS)
-    return named_reading(name)
+    return reading_from_levels(name)
 
 
 def option_defaults(reading: Reading) -> dict[str, str]:

@@ -22,10 +22,10 @@ __all__ = [
     "escape",
     "note",
     "printed_text",
-    "progress_shown",
     "quiet",
     "safe_terminal",
     "sentences",
+    "shows_progress",
     "warn",
 ]
 
@@ -134,7 +134,7 @@ def quiet(on: bool) -> Iterator[None]:
         _quiet = before
 
 
-def progress_shown() -> bool:
+def shows_progress() -> bool:
     """Whether progress bars are shown: standard error is a terminal, and the command is not to be quiet."""
     return sys.stderr.isatty() and not _quiet
 

@@ -134,20 +134,20 @@ class ShrinkPreemptAtArrival:
     shrink: str = "even"
 
     def __post_init__(self) -> None:
-        self._preempting()
+        self._preempt_strategy()
         _check("shrink", self.shrink, _SHRINKS)
 
-    def _preempting(self) -> PreemptAtArrival:
+    def _preempt_strategy(self) -> PreemptAtArrival:
         return PreemptAtArrival(self.victims, self.overhead)
 
     def room(self, view: SystemView, request: Request) -> int:
         # Every job that can be shrunk can also be preempted, so preemption frees the most nodes.
-        return self._preempting().room(view, request)
+        return self._preempt_strategy().room(view, request)
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
         spare = _shrinkable(view)
         if sum(spare.values()) < missing:
-            return self._preempting().make_room(view, request, missing)
+            return self._preempt_strategy().make_room(view, request, missing)
         shares = even_shares(spare, missing)
         if self.shrink == "minimum":
             lent = {job_id: shares.get(job_id, 0) for job_id in sorted(spare)}

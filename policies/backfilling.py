@@ -99,7 +99,7 @@ class Easy:
         # No waiting job needs fewer nodes. Most passes end here, without computing the shadow time.
         if free < queue.least:
             return starts
-        candidates = queue.fitting(len(starts) + 1, free)
+        candidates = queue.candidates(len(starts) + 1, free)
         if not candidates:
             return starts
         ends = [(now + job.limit(own.nodes), own.job_id, own.nodes) for own, job in zip(starts, queue, strict=False)]

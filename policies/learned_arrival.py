@@ -20,7 +20,7 @@ from holdfast.policies.score_network import ScoringNetwork
 from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.table.job import MALLEABLE
 
-__all__ = ["CONSEQUENCES", "LearnedAtArrival", "consequences", "possible", "still_lacking"]
+__all__ = ["CONSEQUENCES", "LearnedAtArrival", "consequences", "missing_nodes", "possible"]
 
 #: Features of each strategy at an arrival. Of the strategy: whether it finds enough nodes, nodes from preempted and
 #: from shrunk jobs [share of the machine], number of these jobs [log10(1 + jobs) / 6], and lost work [log10(1 +
@@ -45,7 +45,7 @@ class _ViewAfterTenants:
         return getattr(self._view, name)
 
 
-def still_lacking(view: SystemView, request: Request) -> int:
+def missing_nodes(view: SystemView, request: Request) -> int:
     """Nodes that an arriving job lacks beyond free nodes and its reservation."""
     own = sum(item.idle + item.lent for item in view.reservations if item.job_id == request.job_id)
     return max(0, request.nodes - view.free - own)
@@ -167,7 +167,7 @@ class _ChoiceAtArrival:
         self._chosen: dict[int, ArrivalStrategy] = {}
 
     def room(self, view: SystemView, request: Request) -> int:
-        lacking = still_lacking(view, request)
+        lacking = missing_nodes(view, request)
         chosen = self._chosen[request.job_id] = self._best(view, request, lacking)
         return chosen.room(view, request)
 

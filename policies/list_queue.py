@@ -63,7 +63,7 @@ class ListQueue(list[Any]):
             return min((job.min_nodes for job in self), default=0)
         return sizes.least or sizes.smallest()
 
-    def fitting(self, after: int, nodes: int) -> Candidates:
+    def candidates(self, after: int, nodes: int) -> Candidates:
         """The jobs after the first ``after``, including all that can start on ``nodes`` nodes."""
         return _Rest(self, after)
 
@@ -91,4 +91,4 @@ class _Rest:
 
 def as_queue(jobs: Sequence[WaitingJob]) -> WaitingQueue:
     """Return a queue as a :class:`~holdfast.policies.port.WaitingQueue`; plain sequences are wrapped."""
-    return cast(WaitingQueue, jobs if hasattr(jobs, "fitting") else ListQueue(jobs))
+    return cast(WaitingQueue, jobs if hasattr(jobs, "candidates") else ListQueue(jobs))

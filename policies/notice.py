@@ -188,7 +188,7 @@ def _cheapest(items: list[Item], missing: int) -> list[Item]:
 def _usable_nodes(view: SystemView) -> int:
     """Number of free nodes that waiting jobs could use, in queue order."""
     free = view.free
-    for job in as_queue(view.queue).fitting(0, free):
+    for job in as_queue(view.queue).candidates(0, free):
         if job.min_nodes <= free:
             free -= min(job.nodes, free)
             if not free:

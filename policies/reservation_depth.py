@@ -15,7 +15,7 @@ from typing import NamedTuple
 from holdfast.policies.availability_profile import Profile
 from holdfast.policies.list_queue import as_queue
 from holdfast.policies.port import Promise, Start, SystemView, WaitingJob
-from holdfast.policies.shadow_time import NEVER, arriving
+from holdfast.policies.shadow_time import NEVER, available_releases
 from holdfast.workloads.table.job import ON_DEMAND
 
 __all__ = ["Outlook", "availability_profile", "in_order", "plan_queue", "releases_beside"]
@@ -198,4 +198,4 @@ def releases_beside(view: SystemView, started: Sequence[Release], head: WaitingJ
             insort(releases, release)
     # Open reservations collect no nodes while an on-demand job waits; such a job is the first in the queue.
     collecting = head is None or head.type is not ON_DEMAND
-    return arriving(view, releases, collecting=collecting)
+    return available_releases(view, releases, collecting=collecting)

@@ -59,7 +59,7 @@ def _tenancy(admit: Admission) -> Tenancy:
         if not idle:
             return starts
         available = sum(nodes for _, nodes in idle)
-        for job in as_queue(view.queue).fitting(0, available):
+        for job in as_queue(view.queue).candidates(0, available):
             if job.min_nodes > available or job.type is ON_DEMAND:
                 continue
             admission = admit(view, job, idle)

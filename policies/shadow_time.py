@@ -9,7 +9,7 @@ from typing import NamedTuple
 from holdfast.policies.port import TOLERANCE, SystemView, WaitingJob
 from holdfast.workloads.table.job import ON_DEMAND
 
-__all__ = ["NEVER", "Shadow", "arriving", "find_shadow"]
+__all__ = ["NEVER", "Shadow", "available_releases", "find_shadow"]
 
 #: Later than every event.
 NEVER = 1 << 62
@@ -54,7 +54,7 @@ def find_shadow(
         releases = merged
     # On-demand jobs are first in the queue, so that one still waits only if the head is one. The queue of the view also
     # contains the jobs that this pass has started.
-    releases = arriving(view, releases, collecting=head.type is not ON_DEMAND)
+    releases = available_releases(view, releases, collecting=head.type is not ON_DEMAND)
     walk = iter(releases)
     for time, _, released in walk:
         free += released
@@ -68,7 +68,7 @@ def find_shadow(
     return Shadow(NEVER, 0)
 
 
-def arriving(
+def available_releases(
     view: SystemView, releases: Sequence[tuple[int, int, int]], *, collecting: bool
 ) -> Sequence[tuple[int, int, int]]:
     """The releases available to the queue, taking into account that open reservations collect and release nodes.

@@ -49,9 +49,9 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def no_node_is_promised_twice() -> Iterator[None]:
     """In every simulation: the free nodes and all releases that a pass plans with are no more than the machine has."""
-    arriving = shadow_time.arriving
+    arriving = shadow_time.available_releases
 
-    def checked(
+    def check_releases(
         view: SystemView, releases: Sequence[tuple[int, int, int]], *, collecting: bool
     ) -> Sequence[tuple[int, int, int]]:
         seen = arriving(view, releases, collecting=collecting)
@@ -62,8 +62,8 @@ def no_node_is_promised_twice() -> Iterator[None]:
         return seen
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shadow_time, "arriving", checked)
-        patch.setattr(reservation_depth, "arriving", checked)
+        patch.setattr(shadow_time, "available_releases", check_releases)
+        patch.setattr(reservation_depth, "available_releases", check_releases)
         yield
 
 

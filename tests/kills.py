@@ -67,12 +67,12 @@ def kills(command: str, times: int, seed: int, place: Path) -> Counter[str]:
     inputs, rng = place / "in", random.Random(f"{command} {seed}")
     inputs.mkdir()
     (inputs / "grid.toml").write_text(_GRID)
-    _carried_out(["generate", "-o", str(inputs / "year.swf"), "--jobs", "250"])
+    _run_here(["generate", "-o", str(inputs / "year.swf"), "--jobs", "250"])
     words = [line.replace("{in}", str(inputs)).split() for line in COMMANDS[command]]
     # The older one first: the time that counts is that of the newer one when everything is imported.
     for number in (1, 0):
         began = time.monotonic()
-        _carried_out([*words[number], "-o", str(place / f"whole{number}")])
+        _run_here([*words[number], "-o", str(place / f"whole{number}")])
         longest = time.monotonic() - began
     wholes = [_content(place / f"whole{number}", command) for number in (0, 1)]
     found: Counter[str] = Counter()
@@ -83,9 +83,9 @@ def kills(command: str, times: int, seed: int, place: Path) -> Counter[str]:
         if older:
             shutil.copytree(place / "whole1", out)
         # Most of the time is spent before anything is written: half of the kills wait for the first sign of writing.
-        processes = [_started(line) for _ in range(2 if number % 5 == 4 else 1)]
+        processes = [_start_process(line) for _ in range(2 if number % 5 == 4 else 1)]
         if rng.random() < 0.5:
-            _wait_for_writing(out, 10 * longest)
+            _wait_for_partial_files(out, 10 * longest)
             time.sleep(rng.expovariate(1 / 0.02))
         else:
             time.sleep(rng.uniform(0, 1.5 * longest))
@@ -93,26 +93,26 @@ def kills(command: str, times: int, seed: int, place: Path) -> Counter[str]:
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
         time.sleep(1.2 if command == "reproduce" else 0)  # workers end with their parent
-        kind = _judged(out, command, wholes[1] if older else {}, wholes[0])
+        kind = _judge(out, command, wholes[1] if older else {}, wholes[0])
         waiting = "" if kind.startswith("MIX") or not list(out.glob(".*.new")) else ", on its way"
         told = f"{'over an older one' if older else 'from nothing'}: {kind}{waiting}"
         found[told] += 1
         print(f"{command} {number + 1}: {told}", file=sys.stderr, flush=True)
         if waiting:
             settle_all(out)
-            if _judged(out, command, wholes[1] if older else {}, wholes[0]).startswith("MIX"):
+            if _judge(out, command, wholes[1] if older else {}, wholes[0]).startswith("MIX"):
                 found["MIX after it was put into place"] += 1
     return found
 
 
-def _carried_out(line: list[str]) -> None:
+def _run_here(line: list[str]) -> None:
     """In this process: what it has imported, it has for all that it forks."""
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         status = main_of_commands(line)
     assert status == 0, line
 
 
-def _started(line: list[str]) -> int:
+def _start_process(line: list[str]) -> int:
     """The number of the process."""
     if line[0] == "reproduce":
         # Waited for by its number: a Popen object would complain that it was not.
@@ -122,12 +122,12 @@ def _started(line: list[str]) -> int:
     if child:
         return child
     try:
-        _carried_out(line)
+        _run_here(line)
     finally:
         os._exit(1)
 
 
-def _wait_for_writing(out: Path, longest: float) -> None:
+def _wait_for_partial_files(out: Path, longest: float) -> None:
     end = time.monotonic() + longest
     while time.monotonic() < end:
         with suppress(OSError):
@@ -136,7 +136,7 @@ def _wait_for_writing(out: Path, longest: float) -> None:
         time.sleep(0.0005)
 
 
-def _judged(out: Path, command: str, older: dict[str, object], new: dict[str, object]) -> str:
+def _judge(out: Path, command: str, older: dict[str, object], new: dict[str, object]) -> str:
     try:
         found = _content(out, command) if out.is_dir() else {}
     except (InputError, KeyError, ValueError) as error:

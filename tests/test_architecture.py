@@ -235,7 +235,7 @@ def test_the_report_stands_on_the_study() -> None:
 
 
 @cache
-def offered_by(module: str) -> set[str]:
+def public_names(module: str) -> set[str]:
     """The names in ``__all__`` of a module; without one, all of them."""
     path = ROOT / module.replace(".", "/")
     source = source_at(path / "__init__.py" if path.is_dir() else path.with_suffix(".py"))
@@ -253,7 +253,7 @@ def test_other_folders_use_public_names() -> None:
             if not isinstance(node, ast.ImportFrom) or module not in NAMES or module.startswith(own):
                 continue
             for alias in node.names:
-                public = f"{module}.{alias.name}" in NAMES or alias.name in offered_by(module)
+                public = f"{module}.{alias.name}" in NAMES or alias.name in public_names(module)
                 assert public, f"{name_of(path)} imports {alias.name} of {module}, which does not offer it"
             assert not any(part.startswith("_") for part in module.split(".")), name_of(path)
 

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.policies.order import ORDERS
 from tests.documentation.blocks import Block, blocks_of, commands, comparable
-from tests.documentation.session import ROOT, Session, read_through, understood
+from tests.documentation.session import ROOT, Session, check_command, read_through
 
 PAGE = """# A page
 
@@ -138,9 +138,9 @@ def test_only_times_of_the_clock_and_widths_are_overlooked() -> None:
 
 
 def test_commands_that_are_not_run_are_read() -> None:
-    assert understood(["reproduce", "--quick"])
+    assert check_command(["reproduce", "--quick"])
     with pytest.raises(AssertionError, match="no command"):
-        understood(["reproduced"])
+        check_command(["reproduced"])
 
 
 def test_what_a_page_registers_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

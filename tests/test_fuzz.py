@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.cases import READERS, case
-from tests.fuzz.judging import judged, limited_memory
+from tests.fuzz.judging import judge, limited_memory
 
 #: Of the readers that take long, a search on demand has some.
 _QUICK = {
@@ -35,7 +35,7 @@ _QUICK = {
 @pytest.mark.parametrize("reader", _QUICK)
 def test_mutated_inputs_are_read_or_refused_in_a_sentence(reader: str, tmp_path: Path) -> None:
     with limited_memory():
-        found = {index: judged(case(reader, 0, index), tmp_path) for index in range(_QUICK[reader])}
+        found = {index: judge(case(reader, 0, index), tmp_path) for index in range(_QUICK[reader])}
     assert {index: judgement.finding for index, judgement in found.items() if judgement.finding} == {}
     # A fuzzer whose every input is refused, or none, would try nothing.
     assert {judgement.status for judgement in found.values()} >= {0, 2}

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.golden.digests import DIGESTS, GROUPS, computed, differences, seeded
+from tests.golden.digests import DIGESTS, GROUPS, differences, group_digests, replay_digests
 from tests.golden.replays import LARGE, SMALL, Replay
 
 
 def _differences(replays: Sequence[Replay], groups: range) -> list[str]:
     known = json.loads(DIGESTS.read_text())
-    now = {**computed(replays), **seeded(groups)}
+    now = {**replay_digests(replays), **group_digests(groups)}
     return differences({name: known.get(name, {}) for name in now}, now)
 
 

@@ -28,7 +28,7 @@ def as_it_was() -> Iterator[None]:
         hf.ORDERS.forget("patient")
 
 
-def shown_by(source: str, names: dict[str, Any]) -> Any:
+def run_cell(source: str, names: dict[str, Any]) -> Any:
     """Run a cell; the value of its last line, if that is an expression without a semicolon."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
@@ -55,7 +55,7 @@ def test_a_notebook_runs(
             continue
         assert cell["outputs"] == []
         assert cell["execution_count"] is None
-        value = shown_by("".join(cell["source"]), names)
+        value = run_cell("".join(cell["source"]), names)
         assert len(capsys.readouterr().out) < MOST_TEXT
         if value is not None:
             assert len(repr(value)) < MOST_TEXT

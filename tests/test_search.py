@@ -22,7 +22,7 @@ from tests.support.jobs import malleable, on_demand, rigid
 @given(st.integers(0, 10**9))
 def test_no_law_is_broken_whatever_is_drawn(seed: int) -> None:
     case = seeded_case(seed, 0)
-    assert not search.faults(case, measured=seed % 4 == 0), case.told()
+    assert not search.faults(case, measured=seed % 4 == 0), case.source()
 
 
 CASE = Case(
@@ -43,12 +43,12 @@ def _cut(result: Result, event: str) -> Result:
 
 
 def _later(result: Result, event: str, nodes: int = 0, ticks: int = 0) -> Result:
-    def changed(entry: object) -> object:
+    def change_entry(entry: object) -> object:
         if entry.event != event:  # type: ignore[attr-defined]
             return entry
         return entry._replace(time=entry.time + ticks, after=entry.after + nodes)  # type: ignore[attr-defined]
 
-    return replace(result, entries=[changed(entry) for entry in result.entries])  # type: ignore[misc]
+    return replace(result, entries=[change_entry(entry) for entry in result.entries])  # type: ignore[misc]
 
 
 def _record(result: Result, **changes: object) -> Result:

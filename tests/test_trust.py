@@ -39,7 +39,7 @@ from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.registry import Registry
 from holdfast.workloads.ground.trust import admit, is_trusted, trust
 from tests.places import PACKAGES, ROOT
-from tests.support.jobs import resealed
+from tests.support.jobs import reseal
 from tests.support.sources import syntax_tree
 from tests.test_docs import command_parser
 
@@ -142,18 +142,18 @@ def _grid(line: str, jobs: str = "seeds = 0\njobs = 9") -> Callable[[Path], obje
 
 def _order(place: Path) -> None:
     told = json.loads((place / "run" / "run.json").read_text())["options"]
-    resealed(place / "run", options=told | {"order": f"{NAME}:key"})
+    reseal(place / "run", options=told | {"order": f"{NAME}:key"})
 
 
 def _format(place: Path) -> None:
     source = json.loads((place / "traced" / "run.json").read_text())["input"]
-    resealed(place / "traced", input={**source, "path": "a.swf", "format": f"{NAME}:reader"}, job_table=None)
+    reseal(place / "traced", input={**source, "path": "a.swf", "format": f"{NAME}:reader"}, job_table=None)
 
 
 def _courses(place: Path) -> None:
     table = place / "courses" / "jobs.csv"
     table.write_text(table.read_text().replace("masi k=1", f"{NAME}:strategy"))
-    resealed(place / "courses")
+    reseal(place / "courses")
 
 
 def _network(place: Path) -> None:
@@ -346,7 +346,7 @@ _READING = frozenset(
 )
 
 
-def called(words: str, *more: str) -> int:
+def exit_status(words: str, *more: str) -> int:
     import shlex
 
     try:
@@ -361,7 +361,7 @@ def test_without_trust_no_file_names_code(name: str, place: Path, capsys: pytest
     plant.put(place)
     for words in plant.words:
         capsys.readouterr()
-        status, told = called(words), capsys.readouterr().err
+        status, told = exit_status(words), capsys.readouterr().err
         assert not ran(place), words
         assert status == 2, (words, told)
         assert f"{NAME}:" in told, words
@@ -384,28 +384,28 @@ def test_with_trust_the_code_runs(
     # The code raises errors, of which reports are written there.
     monkeypatch.setattr(tempfile, "tempdir", str(place))
     PLANTS[name].put(place)
-    called(PLANTS[name].words[0], "--trust")
+    exit_status(PLANTS[name].words[0], "--trust")
     assert ran(place), capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [name for name, plant in PLANTS.items() if not plant.imports])
 def test_with_trust_what_is_only_looked_at_is_read(name: str, place: Path) -> None:
     PLANTS[name].put(place)
-    assert called(PLANTS[name].words[0], "--trust") == 0
+    assert exit_status(PLANTS[name].words[0], "--trust") == 0
     assert not ran(place)
 
 
 def test_a_user_may_name_code_on_the_command_line(place: Path) -> None:
-    assert called(f"run table.csv -o out --nodes 4 --mechanism baseline --order {NAME}:key") == 0
+    assert exit_status(f"run table.csv -o out --nodes 4 --mechanism baseline --order {NAME}:key") == 0
     assert ran(place)
     _grid("[options]\ntimeout = 60")(place)
-    assert called(f"sweep grid.toml -o s --dry-run --set options.order={NAME}:key") == 0
+    assert exit_status(f"sweep grid.toml -o s --dry-run --set options.order={NAME}:key") == 0
     assert ran(place)
 
 
 def test_plans_and_options_of_a_cluster(place: Path) -> None:
     _plan(place)
-    assert called("submit plan.json -o chain -- true") in (0, 2)
+    assert exit_status("submit plan.json -o chain -- true") in (0, 2)
     assert not ran(place)
     path = place / "slurm.toml"
     path.write_text('cores = 16\nqueue = "normal"\nwalltime = "02:00:00"\njob_extra_directives = ["--mem 3G"]\n')

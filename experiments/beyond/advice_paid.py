@@ -219,7 +219,7 @@ def _others(
     first, last = np.searchsorted(submits, [state.at, state.at + reach], side="right").tolist()
     for seen in (*state.jobs, *(past.job(place) for place in range(first, last))):
         if seen.job_id != own:
-            yield seen.running_for(true[seen.job_id].runtime)
+            yield seen.job_with_runtime(true[seen.job_id].runtime)
 
 
 def _judge(tables: Tables) -> list[Verdict]:

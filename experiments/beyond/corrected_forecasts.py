@@ -235,9 +235,9 @@ def _within_100(share: Interval) -> Interval:
 
 
 def _draw(tables: Tables) -> Figure:
-    from holdfast.experiments.figures.study.corrected_reliability import plot_corrected
+    from holdfast.experiments.figures.study.corrected_reliability import plot_corrected_reliability
 
-    return plot_corrected(method_rows(tables[""], CORRECTED), LOGS)
+    return plot_corrected_reliability(method_rows(tables[""], CORRECTED), LOGS)
 
 
 EXPERIMENTS: Sequence[Experiment] = (

@@ -70,7 +70,7 @@ def _scores(test: BackTest, corrected: WaitQuantiles, seed: int, *key: Any) -> I
         low, high = (forecast.share(test.wait + shift) for shift in (-_SECOND, _SECOND))
         # A start that equals some quantiles has a random place among their levels.
         rank = low + (high - low) * float(stream(seed, "rank", name, *key).random())
-        quantiles = forecast.reported()
+        quantiles = forecast.report_quantiles()
         reported = {
             f"reported_{percent}": int(quantiles[first] - _SECOND <= test.wait <= quantiles[-1 - first] + _SECOND)
             for percent, first in ((50, 1), (90, 0))

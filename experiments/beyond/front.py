@@ -143,10 +143,10 @@ def standings(points: Sequence[Point]) -> list[tuple[Standing, Point | None]]:
     points
         Points on the same traces, two or more.
     """
-    return [(Standing.ORACLE, None) if point.option == _ORACLE else _standing(point, points) for point in points]
+    return [(Standing.ORACLE, None) if point.option == _ORACLE else _front_position(point, points) for point in points]
 
 
-def _standing(point: Point, points: Sequence[Point]) -> tuple[Standing, Point | None]:
+def _front_position(point: Point, points: Sequence[Point]) -> tuple[Standing, Point | None]:
     front, beaten_by = True, []
     for other in points:
         if other is point or other.option == _ORACLE:

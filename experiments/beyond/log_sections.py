@@ -13,7 +13,7 @@ from holdfast.experiments.beyond.schedules import EASY, SIMULATED
 from holdfast.experiments.forecast.back_tests import BackTesting, run_back_tests, sample_batches
 from holdfast.experiments.forecast.batches import batch_numbers
 from holdfast.experiments.forecast.experts import EXPERTS
-from holdfast.experiments.forecast.known_past import known_at
+from holdfast.experiments.forecast.known_past import past_log
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.sources import result_trace
 from holdfast.experiments.forecast.track_record import BackTest
@@ -92,7 +92,7 @@ def _past(section: Section) -> tuple[Past, float]:
     if section.kind == SIMULATED:
         trace = result_trace(simulate(as_rigid(trace), trace.nodes or 0, events=False, **EASY))
     at = float(np.nanmax(trace.jobs.queued))
-    return Past(known_at(trace, at), trace.nodes or 0), at
+    return Past(past_log(trace, at), trace.nodes or 0), at
 
 
 def _jobs(section: Section) -> Trace:

@@ -28,7 +28,7 @@ from holdfast.workloads.table.job import JobType
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "bearable", "crossing"]
+__all__ = ["EXPERIMENTS", "bearable", "crossing_point"]
 
 Floats = NDArray[np.float64]
 _INSTANT = "instant_start_ratio"
@@ -61,7 +61,7 @@ class Shares(Traces):
             raise ParameterError("shares, level", "within (0, 1)", (*self.shares, self.level))
 
 
-def crossing(places: Floats, curve: Floats, level: float) -> tuple[float, str]:
+def crossing_point(places: Floats, curve: Floats, level: float) -> tuple[float, str]:
     """Position at which a curve first falls below a level, with linear interpolation.
 
     Parameters
@@ -78,7 +78,7 @@ def crossing(places: Floats, curve: Floats, level: float) -> tuple[float, str]:
 
     Examples
     --------
-    >>> crossing(np.array([1.0, 2.0, 3.0]), np.array([9.0, 7.0, 5.0]), 6.0)
+    >>> crossing_point(np.array([1.0, 2.0, 3.0]), np.array([9.0, 7.0, 5.0]), 6.0)
     (2.5, '')
     """
     below = np.flatnonzero(curve < level)
@@ -113,7 +113,7 @@ def bearable(values: Mapping[float, Floats], level: float) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for name, curve in (("share", [i.mean for i in found]), ("low", [i.low for i in found]),
                         ("high", [i.high for i in found])):  # fmt: skip
-        row[name], row[f"{name}_open"] = crossing(places, np.array(curve), level)
+        row[name], row[f"{name}_open"] = crossing_point(places, np.array(curve), level)
     return row
 
 
@@ -233,9 +233,9 @@ def _crossing_verdict(row: Row, data: Measured) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from holdfast.experiments.figures.study.instant_start_limit import plot_bearing
+    from holdfast.experiments.figures.study.instant_start_limit import plot_instant_start_limit
 
-    return plot_bearing(tables[""], tables.get("bearable", ()))
+    return plot_instant_start_limit(tables[""], tables.get("bearable", ()))
 
 
 EXPERIMENTS: Sequence[Experiment] = (

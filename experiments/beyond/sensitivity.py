@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.experiments.study.evidence import Finding, every, judge_finding, missing
+from holdfast.experiments.study.evidence import Finding, every, judge_finding, missing_finding
 from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
 from holdfast.experiments.study.hypotheses import hypothesis
 from holdfast.experiments.study.metrics import find_metric
@@ -292,7 +292,7 @@ def _judge(tables: Tables) -> list[Verdict]:
         try:
             found = test(rows)
         except LookupError as error:
-            found = missing(f"no simulations of {error}")
+            found = missing_finding(f"no simulations of {error}")
         verdicts.append(judge_finding(hypothesis(words), unit, found, f"over {count} trajectories"))
     return verdicts
 

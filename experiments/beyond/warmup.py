@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from holdfast.experiments.beyond.trace_pairs import read_log
 from holdfast.experiments.beyond.transients import SERIES, daily, mser, smooth
 from holdfast.experiments.statistics import interval
-from holdfast.experiments.study.evidence import judge_finding, missing, within
+from holdfast.experiments.study.evidence import judge_finding, missing_finding, within
 from holdfast.experiments.study.experiment import Experiment, Resources, Row, Tables
 from holdfast.experiments.study.hypotheses import hypothesis
 from holdfast.experiments.study.measurement_table import column, rows_where
@@ -266,7 +266,7 @@ def _judge_level(rows: Sequence[Row], metric: str, mechanism: str) -> Verdict:
     try:
         whole, rest = (_levels(rows, metric, mechanism, cut) for cut in (0.0, _CUT))
     except LookupError as error:
-        return judge_finding(statement, known.difference, missing(f"no {error}"))
+        return judge_finding(statement, known.difference, missing_finding(f"no {error}"))
     level = float(np.nanmean(whole))
     finding = within({"": (rest, whole)}, _margin(metric, level), known.difference)
     return judge_finding(statement, known.difference, finding, f"{level:.2f} {known.unit}".strip() + " without")
@@ -279,7 +279,7 @@ def _judge_gap(rows: Sequence[Row], metric: str, mechanism: str) -> Verdict:
     try:
         own, base = ([_levels(rows, metric, name, cut) for cut in (0.0, _CUT)] for name in (mechanism, BASELINE))
     except LookupError as error:
-        return judge_finding(hypothesis(words), known.difference, missing(f"no {error}"))
+        return judge_finding(hypothesis(words), known.difference, missing_finding(f"no {error}"))
     level = float(np.nanmean(own[0]))
     finding = within({"": (own[1] - base[1], own[0] - base[0])}, _margin(metric, level), known.difference)
     gap = float(np.nanmean(own[0] - base[0]))

@@ -27,14 +27,14 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run ``holdfast generate``, then ``holdfast run``."""
     from holdfast.experiments.output.directory_checks import RUN, check_fresh
-    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.output.locks import write_lock
     from holdfast.experiments.output.output_directory import make_directory
     from holdfast.workloads.ground.errors import InputError
 
     directory = make_directory(arguments.output)
     year = str(directory / "year.swf.gz")
     force = ["--force"] if arguments.force or _is_demo(directory, Path(year)) else []
-    with writing(directory):
+    with write_lock(directory):
         check_fresh(directory, RUN, force=bool(force))  # before the year is written
     reading = [] if arguments.paper.reading is None else ["--reading", arguments.paper.reading]
     seed = str(arguments.seed)

@@ -70,7 +70,7 @@ class Arguments:
 def main(arguments: Arguments) -> int:
     """Run the command."""
     from holdfast.experiments.output.directory_checks import check_kind
-    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.output.locks import write_lock
     from holdfast.experiments.output.output_directory import make_directory
     from holdfast.experiments.output.signals import Interrupted, hold_interruptions, time_limit
     from holdfast.experiments.study.experiment import all_experiments, find_experiment, run_experiment
@@ -89,7 +89,7 @@ def main(arguments: Arguments) -> int:
     is_new, keeps = not Path(arguments.output).exists(), Path(arguments.output, "runs").exists()
     directory = make_directory(arguments.output)
     try:
-        with writing(directory):
+        with write_lock(directory):
             check_kind(directory, "experiments")
             store = directory / "runs"
             if arguments.stored_rows is not None:

@@ -53,7 +53,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.output.locks import write_lock
     from holdfast.experiments.output.manifest import SWEEP
     from holdfast.experiments.output.output_directory import make_directory
     from holdfast.experiments.study.redraw import (
@@ -74,7 +74,7 @@ def main(arguments: Arguments) -> None:
         return
     find_experiments(directory, arguments.id)  # refused before anything is written there
     make_directory(directory)
-    with writing(directory):
+    with write_lock(directory):
         chosen = find_experiments(directory, arguments.id)
         for item, verdicts in present_again(chosen, directory, say=note, form=form):
             counts = Counter(verdict.counted_as for verdict in verdicts)
@@ -106,7 +106,7 @@ def _draw_selection(arguments: Arguments, directory: Path) -> None:
     """Sum up some runs of a directory in another way than its own tables, print and draw it."""
     from holdfast.experiments.figures.study.aggregates import plot_aggregates, plot_differences
     from holdfast.experiments.figures.style import relabel
-    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.output.locks import write_lock
     from holdfast.experiments.study.redraw import read_summary, refuse_changes
     from holdfast.experiments.sweeps.aggregates import aggregate_rows, difference_rows, filter_rows, parse_reference
     from holdfast.workloads.ground.errors import InputError
@@ -123,7 +123,7 @@ def _draw_selection(arguments: Arguments, directory: Path) -> None:
             figures["differences"] = form.draw(plot_differences, differences, metrics)
     unit = _unit(directory)
     print_aggregates(aggregates, differences, metrics, unit)
-    with writing(directory):
+    with write_lock(directory):
         for name, figure in figures.items():
             form.save(relabel(figure, unit), directory / name, follow=False)
             print(f"{name}: {form.names(name)}")

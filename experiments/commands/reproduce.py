@@ -150,7 +150,7 @@ def _reproduction(arguments: Arguments, data: Path | None, **how: Any) -> Reprod
 def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Done]:
     """Reproduce the experiments, print the progress, and write the report anew after each."""
     from holdfast.experiments.output.directory_checks import check_kind
-    from holdfast.experiments.output.locks import writing
+    from holdfast.experiments.output.locks import write_lock
     from holdfast.experiments.study.cost_log import add_cost, read_costs
     from holdfast.experiments.study.experiment import storage_key
     from holdfast.experiments.study.report.content import Tally, write_report
@@ -160,7 +160,7 @@ def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Don
     count = f"{len(chosen)} experiment{'s' if len(chosen) != 1 else ''}"
     note(f"{count}, up to {how.workers} at a time, into {how.directory}")
     note(_expected_cost(chosen, how))
-    with writing(how.directory):
+    with write_lock(how.directory):
         check_kind(how.directory, "experiments")
         costs = read_costs(how.directory)
         report = how.directory / "report.html"

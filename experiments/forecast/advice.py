@@ -21,7 +21,7 @@ from holdfast.experiments.forecast.requests import (
     LaterWaits,
     Request,
     candidate_walltimes,
-    going_on,
+    plan_with_first_walltime,
     scale_distribution,
 )
 from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
@@ -305,7 +305,7 @@ def advise(
         line = LaterWaits(known.alpha, known.gamma) if prices else LaterWaits.longer(known, times, means, at)
         later[size], paid = line, line.apply(costs)
         for time in times:
-            plan = going_on(distributions[size], time, paid, saving=saving)
+            plan = plan_with_first_walltime(distributions[size], time, paid, saving=saving)
             priced.append(Request(size, time, names[time], plan, distributions[size]))
     drawn = np.asarray(distribution.isf(drawing.levels(tried_job)), dtype=float)
     rests = np.column_stack([request.time_to_completion(drawn * factors[request.nodes]) for request in priced])

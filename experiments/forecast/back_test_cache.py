@@ -17,7 +17,7 @@ from typing import NamedTuple
 from holdfast.experiments.forecast.back_tests import BackTesting, run_back_tests
 from holdfast.experiments.forecast.baselines import PastWaits
 from holdfast.experiments.forecast.experts import EXPERTS, LEVELS
-from holdfast.experiments.forecast.known_past import known_at, past_digest
+from holdfast.experiments.forecast.known_past import past_digest, past_log
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.track_record import BackTest, TrackRecord
 from holdfast.experiments.sweeps.fingerprint import experiment_fingerprint
@@ -68,7 +68,7 @@ def find_record(
         As of :class:`holdfast.experiments.forecast.history.History`.
     """
     until = at // _HOUR * _HOUR
-    known = known_at(trace, until) if how.count else None
+    known = past_log(trace, until) if how.count else None
     if known is None or not len(known.jobs):
         return StoredRecord(TrackRecord(), None)
     key = [past_digest(known), until, nodes, asdict(how), fit, least, experiment_fingerprint()]
@@ -92,7 +92,7 @@ def find_record(
 
 def _past_waits(trace: Trace, at: float, nodes: int) -> PastWaits:
     """The waits known at the time itself, which the experts beside the simulation need."""
-    return PastWaits(Past(known_at(trace, at), nodes))
+    return PastWaits(Past(past_log(trace, at), nodes))
 
 
 def _text(tests: Sequence[BackTest]) -> str:

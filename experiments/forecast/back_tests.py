@@ -70,7 +70,7 @@ def run_back_tests(
     Parameters
     ----------
     past
-        The log as known at the time (:func:`holdfast.experiments.forecast.known_past.known_at`).
+        The log as known at the time (:func:`holdfast.experiments.forecast.known_past.past_log`).
     at
         The time [s]; only jobs that had started by then, or still waited, are forecast.
     how

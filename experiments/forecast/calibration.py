@@ -184,8 +184,10 @@ def _week(past: Past, at: float) -> LogWeek | None:
     known = order[:begin]
     known = known[past.ends[known] > at]
     runtimes = dict(zip(past.job_ids(known), (past.ends - past.starts)[known].tolist(), strict=True))
-    jobs = [job.running_for(runtimes[job.job_id]) for job in state.jobs if job.job_id in runtimes]
-    jobs += [past.job(place).running_for(float(past.ends[place] - past.starts[place])) for place in coming.tolist()]
+    jobs = [job.job_with_runtime(runtimes[job.job_id]) for job in state.jobs if job.job_id in runtimes]
+    jobs += [
+        past.job(place).job_with_runtime(float(past.ends[place] - past.starts[place])) for place in coming.tolist()
+    ]
     compared_ids = tuple(past.job_ids(compared))
     columns = past.queued[compared], past.starts[compared]
     return LogWeek(at, past.nodes, tuple(jobs), compared_ids, compared, *columns, state.origin, state.prior)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.workloads.ground.job_ids import job_id_text
 
-__all__ = ["describe_left_out", "fit_machine"]
+__all__ = ["describe_excluded_jobs", "fit_machine"]
 
 #: Number of jobs that a sentence names.
 _NAMED = 5
@@ -50,7 +50,7 @@ def fit_machine(jobs: Sequence[SeenJob], nodes: int) -> tuple[tuple[SeenJob, ...
     return kept, tuple(job for place, job in enumerate(jobs) if place in out)
 
 
-def describe_left_out(jobs: Sequence[SeenJob], nodes: int, unit: str) -> str:
+def describe_excluded_jobs(jobs: Sequence[SeenJob], nodes: int, unit: str) -> str:
     """A sentence that names jobs that are left out, with the size of the machine and the unit of sizes."""
     names = [
         f"{job_id_text(job.job_id)} ({job.nodes:,} {unit if job.nodes > 1 else unit.removesuffix('s')})"

@@ -61,7 +61,7 @@ def correct_waits(
         if corrected is None:
             return waits
         moved = moved.copy()
-        moved[:, columns] = move_draws(waits[:, columns], quantiles, corrected.reported(), LEVELS)
+        moved[:, columns] = move_draws(waits[:, columns], quantiles, corrected.report_quantiles(), LEVELS)
         first += len(times)
     return moved
 

@@ -134,7 +134,7 @@ class Forecast:
         found |= {f"simulated_{name}": value for name, value in zip(names, simulated, strict=True)}
         if corrected is None:
             return found
-        quantiles = corrected.reported()
+        quantiles = corrected.report_quantiles()
         found |= {f"start_{name}": value for name, value in zip(names, quantiles, strict=True)}
         shifted = [row[f"end_{name}"] + new - old for name, new, old in zip(names, quantiles, simulated, strict=True)]
         ends = np.maximum.accumulate(shifted).tolist()
@@ -221,7 +221,7 @@ def forecast(
         were made.
     machine
         Requests of the jobs, on a machine with partitions and shared nodes
-        (:meth:`holdfast.experiments.forecast.machine_requests.MachineRequests.known_at`); None: one pool of equal
+        (:meth:`holdfast.experiments.forecast.machine_requests.MachineRequests.from_log`); None: one pool of equal
         nodes.
     **options
         Fields of :class:`holdfast.simulator.Options`: ``order``, ``backfilling``, ...
@@ -246,7 +246,7 @@ def forecast(
     for job_id in asked:
         state.waiting_job(job_id)
     if not asked:
-        reason = f"; {state.describe_left_out()}" if state.left_out else ""
+        reason = f"; {state.describe_excluded_jobs()}" if state.left_out else ""
         raise InputError(f"{state.source}: no job waits at {state.at:,.0f} s{reason}")
     drawing = Drawing(state, history, Future(arrivals, horizon, failures), draws, seed, machine)
     given = {"order": settings.order, "backfilling": settings.backfilling, **options}

@@ -18,13 +18,13 @@ from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
 from holdfast.workloads.logs.machine_size import NODES_NAMED
 from holdfast.workloads.logs.trace import Trace, TraceJobs
 
-__all__ = ["known_at", "past_digest", "started_at"]
+__all__ = ["past_digest", "past_log", "started_jobs"]
 
 #: Start, end or cancellation that is not known yet is set this long after the time [s].
 _LATER = 1.0
 
 
-def known_at(trace: Trace, at: float) -> Trace:
+def past_log(trace: Trace, at: float) -> Trace:
     """The log as it was known at a time.
 
     Parameters
@@ -44,7 +44,7 @@ def known_at(trace: Trace, at: float) -> Trace:
     --------
     >>> from holdfast.workloads.logs.trace import TraceJob
     >>> jobs = (TraceJob(1, 0.0, 4, 50.0, 90.0, wait=5.0), TraceJob(2, 9.0, 4, 50.0, 90.0, wait=46.0))
-    >>> [(job.runtime, job.start, job.cancelled_at) for job in known_at(Trace(jobs), 20.0).jobs]
+    >>> [(job.runtime, job.start, job.cancelled_at) for job in past_log(Trace(jobs), 20.0).jobs]
     [(16.0, 5.0, None), (90.0, None, 21.0)]
     """
     jobs = keep_cancelled_jobs(trace).jobs
@@ -66,12 +66,12 @@ def known_at(trace: Trace, at: float) -> Trace:
     return replace(trace, jobs=known, header=_known_header(trace, known), excluded={}, withdrawn=())
 
 
-def started_at(trace: Trace, at: float) -> Trace:
+def started_jobs(trace: Trace, at: float) -> Trace:
     """The jobs of a log that had started by a time [s], as known then, to describe the log.
 
     What a reader has counted of all jobs is counted in proportion.
     """
-    known = known_at(trace, at)
+    known = past_log(trace, at)
     jobs = known.jobs.select(np.isfinite(known.jobs.starts))
     share = len(jobs) / max(1, len(trace.jobs))
     remarks = {name: math.ceil(share * count) for name, count in trace.remarks.items()}

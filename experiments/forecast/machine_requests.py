@@ -56,7 +56,7 @@ class MachineRequests:
     ended: PastUsage | None = field(default=None, repr=False)
 
     @classmethod
-    def known_at(cls, trace: Trace, workload: MachineWorkload, at: float, order: str = "fcfs") -> MachineRequests:
+    def from_log(cls, trace: Trace, workload: MachineWorkload, at: float, order: str = "fcfs") -> MachineRequests:
         """The requests that are known at a time, and the past usage if the queue order counts it.
 
         Parameters

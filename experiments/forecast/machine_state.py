@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.experiments.forecast.capacity import describe_left_out, fit_machine
+from holdfast.experiments.forecast.capacity import describe_excluded_jobs, fit_machine
 from holdfast.experiments.forecast.prior_usage import node_names, past_usage, usage_by_runs
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.simulator.machine.prior_state import PastUsage, PriorState
@@ -106,9 +106,9 @@ class MachineState:
         """Waiting jobs."""
         return tuple(job for job in self.jobs if job.start is None)
 
-    def describe_left_out(self) -> str:
+    def describe_excluded_jobs(self) -> str:
         """A sentence that names the jobs that are left out."""
-        return describe_left_out(self.left_out, self.nodes, self.unit)
+        return describe_excluded_jobs(self.left_out, self.nodes, self.unit)
 
     def waiting_job(self, job_id: int) -> SeenJob:
         """A waiting job.
@@ -120,7 +120,7 @@ class MachineState:
         """
         if any(job.job_id == job_id for job in self.left_out):
             raise InputError(
-                f"{self.source}: job {job_id_text(job_id)} must fit on the machine; {self.describe_left_out()}"
+                f"{self.source}: job {job_id_text(job_id)} must fit on the machine; {self.describe_excluded_jobs()}"
             )
         job = next((job for job in self.jobs if job.job_id == job_id), None)
         if job is None or job.start is not None:

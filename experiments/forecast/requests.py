@@ -21,7 +21,7 @@ from holdfast.policies.planning.waits.lines import least_squares_above
 from holdfast.policies.planning.waits.model import LEAST_ALPHA
 from holdfast.workloads.distributions import DiscreteDistribution
 
-__all__ = ["LaterWaits", "Request", "candidate_walltimes", "coarse", "going_on", "scale_distribution"]
+__all__ = ["LaterWaits", "Request", "candidate_walltimes", "coarse", "plan_with_first_walltime", "scale_distribution"]
 
 #: Numbers of values of the discretised distributions in plans: for the rest after a request, and for the whole job.
 _FEW, _MANY = 100, 250
@@ -169,7 +169,9 @@ class LaterWaits:
         return replace(costs, alpha=self.alpha, beta=1.0, gamma=self.gamma)
 
 
-def going_on(distribution: DiscreteDistribution, walltime: float, costs: CostModel, *, saving: bool) -> ReservationPlan:
+def plan_with_first_walltime(
+    distribution: DiscreteDistribution, walltime: float, costs: CostModel, *, saving: bool
+) -> ReservationPlan:
     """The plan of least expected cost among those that begin with a reservation of a given length.
 
     Parameters
@@ -191,9 +193,9 @@ def going_on(distribution: DiscreteDistribution, walltime: float, costs: CostMod
     Examples
     --------
     >>> distribution = DiscreteDistribution([1.0, 4.0], [0.5, 0.5])
-    >>> going_on(distribution, 2.0, CostModel(checkpoint=0.5, restart=0.25), saving=True).length
+    >>> plan_with_first_walltime(distribution, 2.0, CostModel(checkpoint=0.5, restart=0.25), saving=True).length
     array([2.  , 2.75])
-    >>> going_on(distribution, 2.0, CostModel(), saving=False).length
+    >>> plan_with_first_walltime(distribution, 2.0, CostModel(), saving=False).length
     array([2., 4.])
     """
     choices = [_continue_plan(distribution, walltime, costs, saved=False, saving=saving)]

@@ -175,13 +175,13 @@ class Drawing:
     def rows(self, draw: int, reach: float = math.inf) -> Iterator[tuple[Job, int | None]]:
         """The rows of :meth:`table`; each future job with the number in the history of the job that it repeats."""
         for job, time in zip(self.state.jobs, self.runtimes[draw].tolist(), strict=True):
-            yield job.running_for(time), None
+            yield job.job_with_runtime(time), None
         number = max((job.job_id for job in self.state.jobs), default=0) + _OTHERS
-        for seen, submit, runtime in self._coming(draw, min(reach, self.horizon)):
-            yield replace(seen, job_id=number, submit=submit).running_for(runtime), seen.job_id
+        for seen, submit, runtime in self._future_jobs(draw, min(reach, self.horizon)):
+            yield replace(seen, job_id=number, submit=submit).job_with_runtime(runtime), seen.job_id
             number += 1
 
-    def _coming(self, draw: int, horizon: float) -> Iterator[tuple[SeenJob, float, float]]:
+    def _future_jobs(self, draw: int, horizon: float) -> Iterator[tuple[SeenJob, float, float]]:
         """Future jobs by submit: the past job that each repeats, its submit, and its runtime [s]."""
         for history, first, submits, runtimes in self._weeks(draw, horizon):
             jobs = history.submitted[first : first + len(submits)]

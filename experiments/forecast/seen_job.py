@@ -40,7 +40,7 @@ class SeenJob:
     start: float | None = None
     eligible: float | None = None
 
-    def running_for(self, runtime: float) -> Job:
+    def job_with_runtime(self, runtime: float) -> Job:
         """The job for the simulator, with that runtime [s], which its walltime does not cut."""
         return Job(
             self.job_id,

@@ -154,7 +154,7 @@ class TrackRecord:
         if self.corrects(waiting):
             corrector = self._corrector(waiting)
             waits = np.array([own[place].wait for place in corrector.places])
-            reported = np.array([quantiles.reported() for quantiles in corrector.quantiles])
+            reported = np.array([quantiles.report_quantiles() for quantiles in corrector.quantiles])
             return _measure_quality(waiting, reported, waits)
         own = [test for test in own if test.started]
         if len(own) < FEWEST:

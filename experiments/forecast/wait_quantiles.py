@@ -49,7 +49,7 @@ class WaitQuantiles(NamedTuple):
     levels: Sequence[float]
     seconds: Sequence[float]
 
-    def reported(self) -> list[float]:
+    def report_quantiles(self) -> list[float]:
         """The quantiles at the levels of reports [s]."""
         return [float(self.seconds[list(self.levels).index(level)]) for level in LEVELS]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.experiments.learning.environment import Environment, Jobs, Mask, Observation
-from holdfast.policies.learned_arrival import CONSEQUENCES, consequences, possible, still_lacking
+from holdfast.policies.learned_arrival import CONSEQUENCES, consequences, missing_nodes, possible
 from holdfast.simulator import Result, simulate
 from holdfast.simulator.stepping.arrivals import SteppedArrivals
 from holdfast.workloads.table.job import Job, JobType
@@ -103,7 +103,7 @@ class ArrivalChoice(Environment[SteppedArrivals]):
 
     def action_masks(self) -> Mask:
         """Mask of the answers that find enough nodes, shape (answers,); ``WAIT`` is always possible."""
-        simulation = self._running()
+        simulation = self._active_simulation()
         return possible(simulation.view, simulation.request, simulation.strategies, simulation.lacking)
 
     def _start(self, jobs: Sequence[Job]) -> SteppedArrivals:
@@ -121,10 +121,10 @@ class ArrivalChoice(Environment[SteppedArrivals]):
         simulation.answer(action)
 
     def _observe(self) -> Observation:
-        simulation = self._running()
+        simulation = self._active_simulation()
         view, request = simulation.view, simulation.request
         # The same view as a learned strategy has.
-        return consequences(view, request, simulation.strategies, still_lacking(view, request))
+        return consequences(view, request, simulation.strategies, missing_nodes(view, request))
 
     def _simulate_baseline(self, jobs: Sequence[Job], name: str) -> Result:
         return simulate(jobs, self.nodes, f"{self._notice}-{name}", events=False, **self._options)  # type: ignore[arg-type]

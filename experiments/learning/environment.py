@@ -189,7 +189,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
 
     def step(self, action: np.int64 | int) -> tuple[Observation, SupportsFloat, bool, bool, dict[str, Any]]:
         """Apply an answer and advance to the next decision."""
-        simulation = self._running()
+        simulation = self._active_simulation()
         if not 0 <= action < self._answers:
             raise ParameterError("action", f"a whole number from 0 to {self._answers - 1}", action)
         self._answer(simulation, int(action))
@@ -199,7 +199,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
         info = {"result": result, "action_mask": np.zeros(self._answers, bool)}
         return self._blank(), self._reward(result), True, False, info
 
-    def _running(self) -> S:
+    def _active_simulation(self) -> S:
         simulation = self._simulation
         if simulation is None or not simulation.asks:
             raise InvariantError("no episode runs: call reset")

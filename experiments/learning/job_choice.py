@@ -157,7 +157,7 @@ class JobChoice(Environment[SteppedSimulation]):
 
     def action_masks(self) -> Mask:
         """Mask of the places with a job, shape (first,)."""
-        shown = min(self._first, self._running().waiting)
+        shown = min(self._first, self._active_simulation().waiting)
         return self._line[self._first - shown : 2 * self._first - shown].copy()
 
     def _start(self, jobs: Sequence[Job]) -> SteppedSimulation:
@@ -172,7 +172,7 @@ class JobChoice(Environment[SteppedSimulation]):
         simulation.choose(min(action, simulation.waiting - 1))
 
     def _observe(self) -> Observation:
-        simulation = self._running()
+        simulation = self._active_simulation()
         view = simulation.view
         free, rows = view.free, simulation.rows(self._first)
         shares = free / self.nodes, log10(1.0 + simulation.waiting) / 6.0

@@ -129,7 +129,7 @@ class PlanChoice(Environment[SteppedPlans]):
 
     def action_masks(self) -> Mask:
         """Mask of the existing offers, shape (offers,)."""
-        return np.array([item is not None for item in self._running().offered])
+        return np.array([item is not None for item in self._active_simulation().offered])
 
     def _start(self, jobs: Sequence[Job]) -> SteppedPlans:
         self._seen.clear()
@@ -151,7 +151,7 @@ class PlanChoice(Environment[SteppedPlans]):
         simulation.choose(action if offered[action] is not None else exists[0])
 
     def _observe(self) -> Observation:
-        simulation = self._running()
+        simulation = self._active_simulation()
         view, job = simulation.view, simulation.job.job
         fitted = next((item for item in simulation.offered if item is not None and item.distribution is not None), None)
         seen = self._blank()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from holdfast.experiments.output.manifest import Sealed, arriving, open_result
+from holdfast.experiments.output.manifest import Sealed, incoming_directory, open_result
 from holdfast.experiments.output.signals import hold_interruptions
 from holdfast.workloads.ground.errors import InputError, OutputError
 from holdfast.workloads.ground.files import file_sha256, is_plain_file, partial_name, record_digests, sync
@@ -45,7 +45,7 @@ def handover(directory: Path, manifest: str) -> Iterator[Path]:
         with hold_interruptions():
             sync(new)
             settle(directory, manifest)
-            new.rename(arriving(directory, manifest))
+            new.rename(incoming_directory(directory, manifest))
             sync(directory)
             settle(directory, manifest)
     except OSError as error:
@@ -65,7 +65,7 @@ def _check_places(new: Path, directory: Path) -> None:
 
 def settle(directory: Path, manifest: str) -> None:
     """Move a complete result to its place, if one is pending."""
-    new = arriving(directory, manifest)
+    new = incoming_directory(directory, manifest)
     if new.is_symlink():
         new.unlink()  # not written by us: a link would lead elsewhere
     if not new.is_dir():

@@ -12,14 +12,14 @@ from holdfast.experiments.output.atomic_replace import settle_all
 from holdfast.workloads.ground.errors import InputError, OutputError
 from holdfast.workloads.ground.files import remove_partials
 
-__all__ = ["LOCK", "writing"]
+__all__ = ["LOCK", "write_lock"]
 
 #: The locked file; it exists while a process writes.
 LOCK = ".lock"
 
 
 @contextmanager
-def writing(directory: Path, writer: str = "another command") -> Iterator[None]:
+def write_lock(directory: Path, writer: str = "another command") -> Iterator[None]:
     """Lock a directory against other writers, and remove incomplete files of a killed writer.
 
     A result that a killed writer had completed is moved to its place

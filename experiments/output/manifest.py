@@ -25,7 +25,7 @@ from holdfast.workloads.ground.files import (
     written_digest,
 )
 
-__all__ = ["SWEEP", "Sealed", "arriving", "check_files", "file_faults", "is_manifest", "open_result", "seal"]
+__all__ = ["SWEEP", "Sealed", "check_files", "file_faults", "incoming_directory", "is_manifest", "open_result", "seal"]
 
 #: The manifest of a sweep.
 SWEEP = "sweep.json"
@@ -33,7 +33,7 @@ SWEEP = "sweep.json"
 _KEYS = ("files", "derived", "digest")
 
 
-def arriving(directory: Path, manifest: str) -> Path:
+def incoming_directory(directory: Path, manifest: str) -> Path:
     """The hidden directory of a complete result that is being moved to its place."""
     return directory / f".{manifest}.new"
 
@@ -67,7 +67,7 @@ class Sealed:
         """Path of a table of the result; None if there is no such table."""
         if not is_plain_name(name) or (self.files is not None and name not in self.files):
             return None
-        path = _standing(self.directory, self.manifest, name)
+        path = _current_path(self.directory, self.manifest, name)
         return path if is_plain_file(path) else None
 
     def need(self, name: str, without: str) -> Path:
@@ -138,7 +138,7 @@ def open_result(directory: Path, manifest: str, *, check: bool = True, waiting: 
     InputError
         If there is no such result, the manifest is invalid, or a file, which is named, was changed.
     """
-    path = _standing(directory, manifest, manifest) if waiting else directory / manifest
+    path = _current_path(directory, manifest, manifest) if waiting else directory / manifest
     if not is_plain_file(path):
         raise TraceError(path, None, "is not a plain file" if path.is_symlink() or path.exists() else "no such file")
     raw = read_bytes(path)
@@ -185,7 +185,7 @@ def file_faults(sealed: Sealed) -> Iterator[TraceError]:
         If the result was replaced in the meantime.
     """
     for name, digest in (sealed.files or {}).items():
-        path = _standing(sealed.directory, sealed.manifest, name)
+        path = _current_path(sealed.directory, sealed.manifest, name)
         problem = ""
         if not is_plain_file(path):
             problem = "is a link or no file" if path.is_symlink() or path.exists() else "is missing"
@@ -199,13 +199,13 @@ def file_faults(sealed: Sealed) -> Iterator[TraceError]:
 
 def _rewritten(sealed: Sealed) -> bool:
     try:
-        return _standing(sealed.directory, sealed.manifest, sealed.manifest).read_bytes() != sealed.raw
+        return _current_path(sealed.directory, sealed.manifest, sealed.manifest).read_bytes() != sealed.raw
     except OSError:
         return True
 
 
-def _standing(directory: Path, manifest: str, name: str) -> Path:
+def _current_path(directory: Path, manifest: str, name: str) -> Path:
     """Path of a file in the hidden directory, if it is still there, otherwise its final path."""
-    new = arriving(directory, manifest)
+    new = incoming_directory(directory, manifest)
     waiting = new / name
     return waiting if not new.is_symlink() and is_plain_file(waiting) else directory / name

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from holdfast.experiments.output.locks import writing
+from holdfast.experiments.output.locks import write_lock
 from holdfast.workloads.ground.errors import OutputError
 from holdfast.workloads.ground.files import partial_name
 
@@ -27,7 +27,7 @@ def output_directory(path: str | Path) -> Iterator[Path]:
     directory = Path(path)
     missing = [place for place in (directory, *directory.parents) if not place.exists()]
     try:
-        with writing(make_directory(directory)):
+        with write_lock(make_directory(directory)):
             yield directory
     except BaseException:
         for place in missing:

@@ -14,7 +14,14 @@ from typing import Any
 
 from holdfast.workloads.ground.errors import InputError
 
-__all__ = ["Interrupted", "hold_interruptions", "listening", "start_trackers", "time_limit", "without_interruption"]
+__all__ = [
+    "Interrupted",
+    "hold_interruptions",
+    "signal_listener",
+    "start_trackers",
+    "time_limit",
+    "without_interruption",
+]
 
 #: Signals that end a command.
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -82,7 +89,7 @@ _listener: _Listener | None = None
 
 
 @contextmanager
-def listening() -> Iterator[_Listener]:
+def signal_listener() -> Iterator[_Listener]:
     """Raise :class:`Interrupted` at the first signal; a second one, more than a second later, ends the process.
 
     Yields

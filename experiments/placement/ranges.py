@@ -154,10 +154,10 @@ def highest(ranges: Ranges, count: int) -> Ranges:
 
 
 def _merge(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    return tuple(_merging(ranges))
+    return tuple(_merge_adjacent(ranges))
 
 
-def _merging(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _merge_adjacent(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Merge adjacent ranges of an ascending, disjoint sequence."""
     begun: int | None = None
     ended = 0

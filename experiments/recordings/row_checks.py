@@ -154,7 +154,7 @@ def sound_entries(
     ended: set[int] = set()
     for line, row in rows:
         entry = Entry(**row)
-        fault = _missing(row) or _fault(entry, last, holdings, ended, entry.job_id in jobs)
+        fault = _empty_cell(row) or _fault(entry, last, holdings, ended, entry.job_id in jobs)
         if fault:
             raise TraceError(path, line, fault)
         last = entry.time
@@ -244,7 +244,7 @@ def sound_samples(
     line = 1
     for line, row in rows:  # the error below names the last line
         sample = row[0], row[1], row[2], row[3], row[4]
-        fault = _missing(row)
+        fault = _empty_cell(row)
         if not fault and last is not None and sample[0] <= last:
             fault = "its time is not after that of the line above"
         if not fault and (min(sample[1:]) < 0 or sample[1] + sample[2] > nodes):
@@ -299,5 +299,5 @@ def sound_decisions(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -
         yield decision
 
 
-def _missing(row: Mapping[Any, Any]) -> str:
+def _empty_cell(row: Mapping[Any, Any]) -> str:
     return "a cell is empty" if None in row.values() else ""

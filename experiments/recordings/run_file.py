@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.experiments.output.directory_checks import RUN
-from holdfast.experiments.output.manifest import Sealed, arriving, open_result
+from holdfast.experiments.output.manifest import Sealed, incoming_directory, open_result
 from holdfast.experiments.recordings.measurement import Measurement
 from holdfast.policies.mechanism import BASELINE, parse_mechanism
 from holdfast.simulator.machine.prior_state import PastUsage, PriorState
@@ -67,7 +67,7 @@ PAST_USAGE = "past_usage"
 
 def holds_run(directory: Path) -> bool:
     """Whether a directory has a result, valid or not."""
-    return (directory / RUN).is_file() or arriving(directory, RUN).is_dir()
+    return (directory / RUN).is_file() or incoming_directory(directory, RUN).is_dir()
 
 
 def open_run(directory: Path) -> Sealed:

@@ -48,11 +48,11 @@ def call(words: Sequence[str], *, environment: Mapping[str, str] | None = None) 
         raise InputError(f"{words[0]} did not answer within {_PATIENCE:g} s") from None
     if done.returncode:
         message = " ".join(done.stderr.decode("utf-8", "replace").split())
-        raise InputError(f"{words[0]} failed: {message or _ending(done.returncode)}")
+        raise InputError(f"{words[0]} failed: {message or _exit_description(done.returncode)}")
     return done.stdout.decode("utf-8", "replace")
 
 
-def _ending(status: int) -> str:
+def _exit_description(status: int) -> str:
     """How a program ended, by its exit status; minus the number of a signal."""
     return f"exit status {status}" if status > 0 else f"ended by signal {-status} ({signal.strsignal(-status)})"
 

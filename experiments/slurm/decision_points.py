@@ -233,7 +233,7 @@ def queue_in_order(
         Usage of earlier jobs at that time, as of :func:`decayed_usage`.
     """
     usage = decayed_usage(jobs, now, order.half_life, past) if order.half_life is not None else {}
-    waiting = [_waiting(job) for job in queue]
+    waiting = [_waiting_job(job) for job in queue]
     view = _View(to_ticks(now), nodes, nodes, waiting, (), usage=usage)
     key = order.at(view) if order.at is not None else lambda job: order.key(job, view.now)
     ranked = sorted(zip(waiting, queue, strict=True), key=lambda pair: (key(pair[0]), pair[1].submit, pair[1].job_id))
@@ -265,12 +265,12 @@ def decayed_usage(
         if job.start < now:
             ends = min(job.end, now)
             used = job.nodes * (exp(-rate * (now - ends)) - exp(-rate * (now - job.start))) / rate * SECOND
-            for group in (account_name(_waiting(job)), None):
+            for group in (account_name(_waiting_job(job)), None):
                 found[group] = found.get(group, 0.0) + used
     return found
 
 
-def _waiting(job: ReplayedJob) -> _Waiting:
+def _waiting_job(job: ReplayedJob) -> _Waiting:
     times = to_ticks(job.submit), to_ticks(job.queued)
     return _Waiting(job.job_id, *times, job.nodes, to_ticks(job.walltime), user=job.user, project=job.account)
 
@@ -325,7 +325,7 @@ def _rule_starts(
         now=to_ticks(now),
         nodes=nodes,
         free=nodes - sum(job.nodes for job in running),
-        queue=[_waiting(job) for job in queue],
+        queue=[_waiting_job(job) for job in queue],
         releases=ends,
     )
     return frozenset(start.job_id for start in rule(view))

@@ -179,7 +179,7 @@ def replay_on(
                     raise
                 refused += 1
         log(f"submitted {len(jobs):,} jobs, at most {late:.1f} s late" + f", {refused:,} refused" * bool(refused))
-        while _waiting(slurm, jobs):
+        while _has_queued_jobs(slurm, jobs):
             time.sleep(max(1.0, 30.0 / slurm.speed))
     except BaseException:
         if jobs:
@@ -233,6 +233,6 @@ def patiently(slurm: SomeSlurm, words: Sequence[str]) -> str:
     return slurm.call(words)
 
 
-def _waiting(slurm: SomeSlurm, jobs: Mapping[int, Submit]) -> bool:
+def _has_queued_jobs(slurm: SomeSlurm, jobs: Mapping[int, Submit]) -> bool:
     """Whether one of the jobs is still in the queue."""
     return bool(set(map(integer, patiently(slurm, ["squeue", "-h", "-o", "%A"]).split())) & set(jobs))

@@ -134,10 +134,10 @@ class _Simulation:
 
     def _stops(self, number: int, now: float) -> bool:
         """Whether nodes of a job that has ended complete, and stop all passes."""
-        stop = 0.0 if self._delays else min(LONGEST_STOP, self._completing(self._jobs[number]))
+        stop = 0.0 if self._delays else min(LONGEST_STOP, self._completion_delay(self._jobs[number]))
         return now < round(self._ends[number] + stop, 6)
 
-    def _completing(self, job: PlacedJob) -> float:
+    def _completion_delay(self, job: PlacedJob) -> float:
         return job.completing or self._delay(job).release
 
     def _decide(self, now: float, completing: set[int], times: Sequence[float], *, backfills: bool) -> None:
@@ -179,8 +179,8 @@ class _Simulation:
         self._starts[job.job_id] = PlacedStart(now, tuple(self._machine.names[node] for node in run.nodes))
         end = round(now + job.end - job.start, 6)
         self._ends[job.job_id] = end
-        self._push(end + self._completing(job), _RELEASE, job.job_id)
-        if self._completing(job) > LONGEST_STOP:
+        self._push(end + self._completion_delay(job), _RELEASE, job.job_id)
+        if self._completion_delay(job) > LONGEST_STOP:
             self._push(end + LONGEST_STOP, _LOOK)
         early = self._delay(job).completing
         if early is not None:

@@ -15,7 +15,7 @@ from holdfast.workloads.ground.units import LARGEST_TIME
 from holdfast.workloads.machines.host_list import expand
 from holdfast.workloads.machines.request import ResourceRequest
 
-__all__ = ["PlacedJob", "PlacedReplay", "is_placed", "read_placed", "write_placed"]
+__all__ = ["PlacedJob", "PlacedReplay", "is_placed", "read_placed_replay", "write_placed_replay"]
 
 #: Numbers that each row has.
 _NUMBERS = ("id", "submit", "start", "end", "walltime")
@@ -80,7 +80,7 @@ class PlacedReplay(NamedTuple):
 
 
 def is_placed(path: str | Path) -> bool:
-    """Whether :func:`read_placed` reads a file or directory: it has a table with columns of requests and nodes."""
+    """Whether :func:`read_placed_replay` reads a path: its table has columns of requests and nodes."""
     place = _table(path)
     if not place.is_file() or not place.name.endswith((".csv", ".csv.gz")):
         return False
@@ -88,7 +88,7 @@ def is_placed(path: str | Path) -> bool:
     return bool(rows) and set(_NEEDED) <= set(rows[0])
 
 
-def read_placed(path: str | Path) -> PlacedReplay:
+def read_placed_replay(path: str | Path) -> PlacedReplay:
     """A replay from a table.
 
     Parameters
@@ -116,7 +116,9 @@ def read_placed(path: str | Path) -> PlacedReplay:
     return PlacedReplay(name, tuple(sorted(jobs, key=lambda job: (job.submit, job.job_id))), origin)
 
 
-def write_placed(directory: Path, rows: Sequence[Mapping[str, Any]], requests: Mapping[int, ResourceRequest]) -> None:
+def write_placed_replay(
+    directory: Path, rows: Sequence[Mapping[str, Any]], requests: Mapping[int, ResourceRequest]
+) -> None:
     """Write the table of a replay, with the request of each job by its id."""
     columns = (*_NUMBERS, *REQUEST_COLUMNS, "state", "by", "slurm_id", "nodes", "node_cores", "completing", "origin")
     known = []

@@ -10,7 +10,7 @@ from holdfast.experiments.forecast.baselines import PastWaits
 from holdfast.experiments.forecast.experts import LEVELS, ask_experts, waited_time
 from holdfast.experiments.forecast.forecasts import forecast
 from holdfast.experiments.forecast.history import History, read_history
-from holdfast.experiments.forecast.known_past import known_at
+from holdfast.experiments.forecast.known_past import past_log
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.machine_state import MachineState, state_of_queue
 from holdfast.experiments.forecast.track_record import BackTest, TrackRecord
@@ -106,7 +106,7 @@ def forecast_queue(queue: QueueState) -> QueueForecast:
     if not now.waiting:
         return QueueForecast([], {})
     known = replace(queue.past, jobs=TraceJobs(jobs), withdrawn=())
-    waits = PastWaits(Past(known_at(known, queue.at), options.nodes)) if jobs else None
+    waits = PastWaits(Past(past_log(known, queue.at), options.nodes)) if jobs else None
     found = forecast(
         now,
         _history(known, queue.at),

@@ -108,7 +108,9 @@ class _Simulation:
                 _, kind, number = heappop(events)
                 self._handle(now, kind, number)
             running = list(self._holding.values())
-            if any(job.end <= now < _exact(job.end + min(LONGEST_STOP, self._completing(job))) for job in running):
+            if any(
+                job.end <= now < _exact(job.end + min(LONGEST_STOP, self._completion_delay(job))) for job in running
+            ):
                 continue
             started = len(self._starts)
             if self._queue and sum(job.nodes for job in running) < self._replay.nodes:
@@ -191,11 +193,11 @@ class _Simulation:
         end = _exact(now + job.end - job.start)
         self._holding[number] = replace(job, start=now, end=end)
         self._push(end, _END, number)
-        self._push(end + self._completing(job), _RELEASE, number)
-        if self._completing(job) > LONGEST_STOP:
+        self._push(end + self._completion_delay(job), _RELEASE, number)
+        if self._completion_delay(job) > LONGEST_STOP:
             self._push(end + LONGEST_STOP, _LOOK)
 
-    def _completing(self, job: ReplayedJob) -> float:
+    def _completion_delay(self, job: ReplayedJob) -> float:
         """Time from the end of a job until its nodes have completed [s]: its own, or that of most jobs."""
         return job.completing or self._pace.release
 

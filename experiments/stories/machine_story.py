@@ -217,7 +217,7 @@ class MachineStories:
         machine, wait = self._allocations.machine, job.wait
         past = [run for run in self._allocations.past if run.job_id == job.job_id]
         last = start if job.start is None else job.start
-        passing = self._passing(job, record.queued, start)
+        passing = self._overtaking_jobs(job, record.queued, start)
         tier = machine.partition(job.partition).priority
         tiers = {number: machine.partition(self._allocations.jobs[number].partition).priority for number in passing}
         mine = set(job.nodes)
@@ -268,7 +268,7 @@ class MachineStories:
             cause=job.cause,
         )
 
-    def _passing(self, job: Allocation, queued: int, start: int) -> list[int]:
+    def _overtaking_jobs(self, job: Allocation, queued: int, start: int) -> list[int]:
         """Jobs that came after it and started before it on nodes of its partition, in order of their starts."""
         machine = self._allocations.machine
         mine = set(machine.places(machine.partition(job.partition)))

@@ -27,7 +27,7 @@ __all__ = [
     "every",
     "finite_mean",
     "judge_finding",
-    "missing",
+    "missing_finding",
     "near",
     "reaches",
     "within",
@@ -102,7 +102,7 @@ def finite_mean(values: Floats) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def missing(reason: str, rule: str = "") -> Finding:
+def missing_finding(reason: str, rule: str = "") -> Finding:
     """Finding of a claim without measurements."""
     return Finding(Outcome.NOT_COMPARABLE, rule, detail=reason)
 
@@ -211,7 +211,7 @@ def _finding(values: Floats, rule: Rule, sign: int = 0, bounds: tuple[float, flo
     tests = {"": Test(rule, own)}
     known = own[np.isfinite(own)]
     if len(known) < 2:
-        return replace(missing("fewer than two traces have such jobs", rule.words), tests=tests)
+        return replace(missing_finding("fewer than two traces have such jobs", rule.words), tests=tests)
     effect = interval(known) if bounds is None else interval(known, bounds=bounds)
     decision = rule.decide(effect)
     size = _size(known, effect, sign) if sign else None

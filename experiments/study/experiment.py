@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.experiments.output.atomic_replace import handover
-from holdfast.experiments.output.manifest import arriving, check_files, open_result, seal
+from holdfast.experiments.output.manifest import check_files, incoming_directory, open_result, seal
 from holdfast.experiments.study.cost_log import add_cost
 from holdfast.experiments.study.parameters import data_digests
 from holdfast.experiments.study.rule_digests import mark_verdicts
@@ -321,7 +321,7 @@ def judge_experiment(experiment: Experiment, tables: Tables, record: Mapping[str
 
 def _record_beside(name: str, directory: Path) -> Mapping[str, Any]:
     """Content of ``ID.json``; None if the tables were copied without it."""
-    if not (directory / _manifest(name)).exists() and not arriving(directory, _manifest(name)).exists():
+    if not (directory / _manifest(name)).exists() and not incoming_directory(directory, _manifest(name)).exists():
         return {}
     return open_result(directory, _manifest(name), check=False).content
 
@@ -343,7 +343,7 @@ def read_tables(name: str, directory: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _table_files(name: str, directory: Path) -> list[Path]:
-    if (directory / _manifest(name)).exists() or arriving(directory, _manifest(name)).exists():
+    if (directory / _manifest(name)).exists() or incoming_directory(directory, _manifest(name)).exists():
         result = open_result(directory, _manifest(name))
         if result.files is not None:
             return [path for path in map(result.find, result.files) if path is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from holdfast.experiments.study.evidence import Finding, judge_finding, missing
+from holdfast.experiments.study.evidence import Finding, judge_finding, missing_finding
 from holdfast.experiments.study.measurement_table import Measured
 from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict
 
@@ -44,6 +44,6 @@ def _verdict(item: Hypothesis, data: Measured) -> Verdict:
     try:
         found = item.test(data)
     except LookupError as error:
-        found = missing(f"no simulations of {error}")
+        found = missing_finding(f"no simulations of {error}")
     over = f"over {len(data.traces)} traces" if found.effect is not None else ""
     return judge_finding(hypothesis(item.text), item.unit, found, over)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.experiments.output.directory_checks import RUN
-from holdfast.experiments.output.manifest import SWEEP, arriving, file_faults, is_manifest, open_result
+from holdfast.experiments.output.manifest import SWEEP, file_faults, incoming_directory, is_manifest, open_result
 from holdfast.experiments.study.artefact import ENVIRONMENT, open_artefact
 from holdfast.experiments.study.row_cache import piece_fault
 from holdfast.experiments.sweeps.store import BATCH, line_faults
@@ -127,7 +127,7 @@ def _check_lines(files: list[Path], name: str) -> Check:
 def _check_document(directory: Path, name: str) -> tuple[Check | None, set[str]]:
     """Check a manifest with its files, a plan or costs; also returns the names of the files that the check covers."""
     path = directory / name
-    waiting = arriving(directory, name).is_dir()
+    waiting = incoming_directory(directory, name).is_dir()
     try:
         document = None if waiting else parse_json(decode_text(read_bytes(path), path), path)
     except InputError as error:

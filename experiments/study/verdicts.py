@@ -23,7 +23,7 @@ __all__ = [
     "figure",
     "format_p",
     "reference",
-    "remaining",
+    "remaining_decisions",
     "table",
     "text",
     "verdict_row",
@@ -230,12 +230,12 @@ def correct_p_values(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return done
 
 
-def remaining(verdicts: Sequence[Verdict]) -> str:
+def remaining_decisions(verdicts: Sequence[Verdict]) -> str:
     """Sentence on the decisions that remain after Holm's correction; empty for fewer than two tests.
 
     >>> statement = Statement("it falls", "-", HYPOTHESIS)
     >>> sure, weak = (statement.verdict(Decision(Outcome.HOLDS, p), "holds if it falls", "1") for p in (0.001, 0.04))
-    >>> remaining(correct_p_values([sure, weak, replace(weak, p_value=0.5, outcome=Outcome.UNDECIDED)]))
+    >>> remaining_decisions(correct_p_values([sure, weak, replace(weak, p_value=0.5, outcome=Outcome.UNDECIDED)]))
     "Of 3 tests, 2 decide at 5 % each; Holm's correction for their number leaves 1 (1 holds, 0 do not hold)."
     """
     tests = [

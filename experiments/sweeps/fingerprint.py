@@ -18,11 +18,11 @@ __all__ = [
     "MODEL",
     "back_test_fingerprint",
     "commit",
-    "deciding",
     "experiment_fingerprint",
     "model_fingerprint",
     "release_line",
     "source_fingerprint",
+    "strip_comments",
     "year_fingerprint",
 ]
 
@@ -72,10 +72,10 @@ _DOCSTRING = re.compile(r'^([ ]*)r?"""(?:[^"\\]|\\.|"(?!""))*"""$', re.MULTILINE
 _COMMENT = re.compile(r"^[ ]*#.*\n", re.MULTILINE)
 
 
-def deciding(source: str) -> str:
+def strip_comments(source: str) -> str:
     '''The source of a module without docstrings and comment lines.
 
-    >>> deciding('def f():  # one\\n    # two\\n    """Three."""\\n    return 4\\n')
+    >>> strip_comments('def f():  # one\\n    # two\\n    """Three."""\\n    return 4\\n')
     'def f():  # one\\n    ...\\n    return 4\\n'
     '''
     return _COMMENT.sub("", _DOCSTRING.sub(r"\1...", source))
@@ -141,6 +141,6 @@ def _digest(patterns: tuple[str, ...], without: tuple[str, ...] = (), *, outside
     for name in sorted(found):
         if not name.startswith(outside) and name not in without:
             digest.update(f"{name}\0".encode())
-            source = deciding(found[name].read_text(encoding="utf-8"))
+            source = strip_comments(found[name].read_text(encoding="utf-8"))
             digest.update(hashlib.sha256(source.encode()).digest())
     return digest.hexdigest()[:16]

@@ -10,7 +10,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from holdfast.experiments.terminal import escape, note, progress_shown
+from holdfast.experiments.terminal import escape, note, shows_progress
 
 __all__ = ["Bar", "CountBar", "Remaining", "RunBar", "follow"]
 
@@ -40,7 +40,7 @@ def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece
                     initial=1,
                     unit=" pieces",
                     leave=False,
-                    disable=not (shown and progress_shown()),
+                    disable=not (shown and shows_progress()),
                 )
             else:
                 bar.update()
@@ -84,7 +84,7 @@ class Bar(_ShownBar):
     def advance(self, mechanism: str, jobs: int) -> None:
         """Show the number of jobs of a replay that have ended, unless it has just begun: a short one needs no bar."""
         if self._bar is None:
-            if not progress_shown() or perf_counter() - self._began < _SHORT:
+            if not shows_progress() or perf_counter() - self._began < _SHORT:
                 return
             self._bar = self._open()
         self._bar.set_description(escape(mechanism), refresh=False)
@@ -124,7 +124,7 @@ class CountBar(_ShownBar):
     def advance(self, done: int, total: int) -> None:
         """Show how many of all simulations are done."""
         self._done, self._total = done, total
-        if self._clock is None and progress_shown():
+        if self._clock is None and shows_progress():
             self._clock = Thread(target=self._show, daemon=True)
             self._clock.start()
 
@@ -224,7 +224,7 @@ class RunBar(_ShownBar):
 
     def say(self, text: str) -> None:
         """Print a line beside the bar."""
-        if self._shown and progress_shown():
+        if self._shown and shows_progress():
             self._bar.write(escape(text), file=sys.stderr)
         elif self._shown:
             note(escape(text))
@@ -239,6 +239,6 @@ class RunBar(_ShownBar):
             # tqdm's estimate of the remaining time assumes equal runs.
             bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]",
             leave=False,
-            disable=not (self._shown and progress_shown()),
+            disable=not (self._shown and shows_progress()),
         )
         return self

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from holdfast.experiments.output.locks import writing
+from holdfast.experiments.output.locks import write_lock
 from holdfast.experiments.output.output_directory import make_directory
 from holdfast.experiments.sweeps.grid import RunConfiguration
 from holdfast.experiments.sweeps.simulations import RunOutcome
@@ -110,7 +110,7 @@ class Store:
         InputError
             If another sweep uses the store. The system releases the lock when that process ends in any way.
         """
-        return writing(self.directory, "another sweep")
+        return write_lock(self.directory, "another sweep")
 
 
 def _places_in(directory: Path) -> dict[str, tuple[Path, int, int]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.experiments.output.atomic_replace import handover
 from holdfast.experiments.output.directory_checks import check_kind
-from holdfast.experiments.output.locks import writing
+from holdfast.experiments.output.locks import write_lock
 from holdfast.experiments.output.manifest import SWEEP, open_result, seal
 from holdfast.experiments.output.output_directory import make_directory
 from holdfast.experiments.sweeps.configuration import Sweep
@@ -214,7 +214,7 @@ def run_sweep(
     _refuse_links(place, stored)
     place = make_directory(place)
     kept = Store(stored)
-    with writing(place, "another sweep"), kept.lock():
+    with write_lock(place, "another sweep"), kept.lock():
         check_kind(place, SWEEP)
         changed = _changed_table(place)
         if changed and progress:

@@ -64,7 +64,7 @@ class ReservationPlan(ReservationSequence):
     def __hash__(self) -> int:
         return hash((self.milestones.tobytes(), self.checkpointed.tobytes(), self.strategy))
 
-    def covering(self, distribution: Distribution) -> Self:
+    def extend_to_cover(self, distribution: Distribution) -> Self:
         """Extend the plan until further reservations add a negligible amount to expectations over the distribution.
 
         Raises
@@ -105,7 +105,7 @@ class ReservationPlan(ReservationSequence):
         float
             Expected cost, in units of cost.
         """
-        plan = self.covering(distribution)
+        plan = self.extend_to_cover(distribution)
         costs = self.costs
         needed = plan.probabilities(distribution)
         failed = np.append(needed[1:], float(distribution.sf(plan.milestones[-1:])[0]))
@@ -117,12 +117,12 @@ class ReservationPlan(ReservationSequence):
 
     def expected_reservations(self, distribution: Distribution) -> float:
         """Expected number of reservations, the sum of P(X > t_(k-1)), with the extension."""
-        return math.fsum(self.covering(distribution).probabilities(distribution))
+        return math.fsum(self.extend_to_cover(distribution).probabilities(distribution))
 
     def count_reservations(self, runtimes: ArrayLike) -> NDArray[np.intp]:
         """Number of reservations of jobs with given runtimes, with the extension; in the shape of the runtimes."""
         times = self._check_runtimes(runtimes)
-        return np.searchsorted(self._reaching(times).milestones, times, side="left") + 1
+        return np.searchsorted(self._extend_to(times).milestones, times, side="left") + 1
 
     def paid_cost(self, runtimes: ArrayLike) -> Floats:
         """The cost of jobs with these runtimes (Equation 5 of [R]), with the extension.
@@ -143,7 +143,7 @@ class ReservationPlan(ReservationSequence):
             If a runtime is negative, infinite or not a number.
         """
         times = self._check_runtimes(runtimes)
-        plan = self._reaching(times)
+        plan = self._extend_to(times)
         last = np.searchsorted(plan.milestones, times, side="left")
         used = plan.restart[last] + (times - plan.start[last])
         return np.asarray(plan.spent[last] + self.costs.price(plan.length[last], used), float)
@@ -154,7 +154,7 @@ class ReservationPlan(ReservationSequence):
             raise ParameterError("runtimes", "finite numbers >= 0", runtimes)
         return times
 
-    def _reaching(self, times: Floats) -> Self:
+    def _extend_to(self, times: Floats) -> Self:
         return self.extend(float(times.max())) if times.size else self
 
     def cost_distribution(self, distribution: Distribution) -> Spending:

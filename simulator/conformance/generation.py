@@ -114,7 +114,7 @@ def _on_demand(draw: _Draw, nodes: int, submit: int, expected: int = 0) -> Queue
     )
 
 
-def _growing(count: int, seed: int, name: str) -> Iterator[tuple[_Draw, int]]:
+def _draws_by_size(count: int, seed: int, name: str) -> Iterator[tuple[_Draw, int]]:
     """Sizes in ascending order, so that the first scenario with a problem is easy to read."""
     for number in range(count):
         yield _Draw(stream(seed, "conformance", name, str(number))), 1 + 4 * number // count
@@ -123,7 +123,7 @@ def _growing(count: int, seed: int, name: str) -> Iterator[tuple[_Draw, int]]:
 def scenarios(count: int, seed: int) -> Iterator[Scenario]:
     """Instants of scheduling passes: an empty machine, a full one, an empty queue, and everything between."""
     yield Scenario(2, _NOW)
-    for draw, size in _growing(count - 1, seed, "passes"):
+    for draw, size in _draws_by_size(count - 1, seed, "passes"):
         base = _scenario(draw, size)
         if not base.reservations and draw.whole(0, 2) == 0:
             start = _NOW + _MINUTE * draw.whole(1, 20)
@@ -136,7 +136,7 @@ def scenarios(count: int, seed: int) -> Iterator[Scenario]:
 
 def growths(count: int, seed: int) -> Iterator[Scenario]:
     """Instants after the pass, mostly with free nodes and jobs that could grow into them."""
-    for draw, size in _growing(count, seed, "growths"):
+    for draw, size in _draws_by_size(count, seed, "growths"):
         base = _scenario(draw, size, growing=True)
         # Every job that can start has started.
         yield replace(base, queue=tuple(job for job in base.queue if job.min_nodes > base.free))
@@ -144,7 +144,7 @@ def growths(count: int, seed: int) -> Iterator[Scenario]:
 
 def notices(count: int, seed: int) -> Iterator[Scenario]:
     """Instants at which an on-demand job gives notice."""
-    for draw, size in _growing(count, seed, "notices"):
+    for draw, size in _draws_by_size(count, seed, "notices"):
         base = _scenario(draw, size)
         expected = _NOW + _MINUTE * draw.whole(0, 30)
         yield _about(base, _on_demand(draw, draw.whole(1, base.nodes), expected, expected))
@@ -152,7 +152,7 @@ def notices(count: int, seed: int) -> Iterator[Scenario]:
 
 def arrivals(count: int, seed: int) -> Iterator[Scenario]:
     """Instants at which an on-demand job arrives; sometimes it has a reservation of its own."""
-    for draw, size in _growing(count, seed, "arrivals"):
+    for draw, size in _draws_by_size(count, seed, "arrivals"):
         base = _scenario(draw, size)
         request = _on_demand(draw, draw.whole(1, base.nodes), _NOW, _NOW)
         if base.reservations and draw.whole(0, 1):
@@ -170,7 +170,7 @@ def _about(base: Scenario, request: Queued) -> Scenario:
 
 def job_tables(count: int, seed: int, kinds: tuple[JobType, ...]) -> Iterator[tuple[list[Job], int]]:
     """Job tables of these types and the machine that they run on, for short simulations."""
-    for draw, size in _growing(count, seed, "tables"):
+    for draw, size in _draws_by_size(count, seed, "tables"):
         machine = draw.whole(2, 8 * size)
         yield [_job(draw, job_id, machine, kinds) for job_id in range(1, 4 * size + draw.whole(2, 5))], machine
 

@@ -125,7 +125,7 @@ class ColumnQueue(Sequence[Any]):
         place -= len(self._urgent)
         return self._columns.jobs[place if self._ranks is None else self._ranks[place]]
 
-    def fitting(self, after: int, nodes: int) -> Fitting:
+    def candidates(self, after: int, nodes: int) -> Fitting:
         """Jobs behind the first ``after`` that can start on ``nodes`` nodes."""
         columns, urgent, ranks = self._columns, self._urgent, self._ranks
         few = [job for job in urgent[after:] if job.min_nodes <= nodes] if urgent else []

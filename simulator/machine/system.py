@@ -314,7 +314,7 @@ class System:
         insort(self.reservations, reservation, key=attrgetter("age"))
         self.reserve(reservation, self.cluster.pool, count)
 
-    def stop_collecting(self, reservation: Reservation) -> None:
+    def stop_collection(self, reservation: Reservation) -> None:
         """Stop assigning released nodes to a reservation and end its plan."""
         self.reservations.remove(reservation)
         for run in reservation.planned:
@@ -325,7 +325,7 @@ class System:
     def close(self, reservation: Reservation) -> None:
         """Close a reservation: idle nodes are released, and tenants and planned victims are detached from it."""
         if reservation in self.reservations:
-            self.stop_collecting(reservation)
+            self.stop_collection(reservation)
         reservation.open = False
         self.dismiss_tenants(reservation)
         for run in reservation.coming:

@@ -44,7 +44,7 @@ from holdfast.simulator.resources.node_windows import BEGIN, END, STANDING, WIND
 from holdfast.simulator.resources.preemptions import enqueue, expect_cancellation, keep_past_run, remove_run
 from holdfast.simulator.resources.run_lists import remove_last_run
 from holdfast.simulator.resources.scheduling_pass import schedule
-from holdfast.simulator.resources.stranded_amounts import measure_stranded
+from holdfast.simulator.resources.stranded_amounts import measure_stranded_amounts
 from holdfast.simulator.resources.wait_causes import CAUSES, OTHER, PROMISED
 
 __all__ = ["ALL", "replay_resources"]
@@ -190,7 +190,7 @@ def replay_resources(
             state[ENDED] = end
             return
         records.instants[state[PASSES]] = state[NOW]
-        measure_stranded(rule, nodes, needs, jobs, accounts, queue, plan, choice, windows, records)
+        measure_stranded_amounts(rule, nodes, needs, jobs, accounts, queue, plan, choice, windows, records)
         state[PASSES] += 1
     state[ENDED] = DONE
 

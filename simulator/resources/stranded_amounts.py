@@ -22,10 +22,10 @@ from holdfast.simulator.resources.loop_state import CHANGED, NOW, PASSES, RELEAS
 from holdfast.simulator.resources.node_choice import place
 from holdfast.simulator.resources.node_windows import is_closed
 
-__all__ = ["measure_stranded"]
+__all__ = ["measure_stranded_amounts"]
 
 
-def measure_stranded(
+def measure_stranded_amounts(
     rule: Rule, nodes: Nodes, needs: Needs, jobs: Jobs, accounts: Accounts, queue: WaitingRing, plan: Plan,
     choice: Choice, windows: Windows, records: LoopRecords,
 ) -> None:  # fmt: skip
@@ -87,4 +87,4 @@ def measure_stranded(
 
 
 #: It is compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).
-measure_stranded.stands_alone = True  # type: ignore[attr-defined]
+measure_stranded_amounts.stands_alone = True  # type: ignore[attr-defined]

@@ -102,7 +102,7 @@ def _strike_run(system: System, closure: Closure, run: Run, count: int) -> list[
     """Let nodes of a job fail; returns the on-demand jobs that now lack nodes."""
     account, cause = closure.account, closure.name
     if run.warned:
-        return _strike_leaving(system, run, count, account, cause)
+        return _strike_vacating_run(system, run, count, account, cause)
     _cut_loans(run, count - (run.nodes - run.borrowed))
     if is_malleable(run) and run.nodes - count >= run.min_nodes:
         run.job.shrinks += 1
@@ -117,7 +117,7 @@ def _strike_run(system: System, closure: Closure, run: Run, count: int) -> list[
     return [gathering]
 
 
-def _strike_leaving(system: System, run: Run, count: int, account: Account, cause: str) -> list[Gathering]:
+def _strike_vacating_run(system: System, run: Run, count: int, account: Account, cause: str) -> list[Gathering]:
     """Let nodes of a job under warning fail: first its own, then borrowed, then promised ones."""
     promised = run.promised_nodes()
     _cut_loans(run, min(count - (run.nodes - run.borrowed - promised), run.borrowed))

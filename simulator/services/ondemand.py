@@ -120,7 +120,7 @@ class OnDemandService:
         self._system.close(reservation)
         return True
 
-    def lacking(self, job: JobState) -> int:
+    def missing_nodes(self, job: JobState) -> int:
         """Nodes that an arriving job lacks beyond free nodes and those of its reservation; 0 or less: none."""
         reservation = self._reservations.get(job.job_id)
         own = 0
@@ -134,7 +134,7 @@ class OnDemandService:
         system = self._system
         reservation = self._reservations.get(job.job_id)
         # Sum up first, before anything moves; the strategy is called only if needed.
-        lacking = self.lacking(job)
+        lacking = self.missing_nodes(job)
         room = self._on_arrival.room(system, job) if lacking > 0 else 0
         if lacking > 0:
             system.decisions.lacks(system.now, job.job_id, lacking, room)
@@ -303,7 +303,7 @@ class OnDemandService:
         those of lenders that are gone.
         """
         system = self._system
-        system.stop_collecting(reservation)
+        system.stop_collection(reservation)
         staying = [tenant for tenant in reservation.tenants if is_malleable(tenant)]
         missing = reservation.missing + sum(reservation.tenants[tenant] for tenant in staying)
         for tenant in sorted(reservation.tenants, key=lambda run: run.job_id):

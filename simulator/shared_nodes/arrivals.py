@@ -67,7 +67,7 @@ class ArrivalService:
             arrival.shrink()
         arrival.preempt()
         book.release(arrival.released)
-        guests = [guest for hold in machine.held(job).values() for guest in hold.guests]
+        guests = [guest for hold in machine.job_holds(job).values() for guest in hold.guests]
         ready = max((guest.release for guest in guests), default=machine.now)
         gathering = PartGathering(job, arrival.loans, ready, arrival.sources)
         if guests:
@@ -86,9 +86,9 @@ class ArrivalService:
 
     def give_up(self, job: SharedJob) -> None:
         """Move an arrived job to the front of the queue, without nodes; what it has borrowed is returned later."""
-        machine, nodes = self._machine, list(self._machine.held(job))
+        machine, nodes = self._machine, list(self._machine.job_holds(job))
         for node in nodes:
-            machine.drop(machine.held(job)[node])
+            machine.drop(machine.job_holds(job)[node])
         machine.holds.pop(job.job_id, None)
         machine.enqueue(job)
         self._book.release(nodes)
@@ -96,18 +96,18 @@ class ArrivalService:
     def launch_complete(self) -> None:
         """Start the arrived jobs that no longer wait for a run to leave."""
         for gathering in list(self._machine.gatherings.values()):
-            if not any(hold.guests for hold in self._machine.held(gathering.job).values()):
+            if not any(hold.guests for hold in self._machine.job_holds(gathering.job).values()):
                 del self._machine.gatherings[gathering.job.job_id]
                 self.launch(gathering)
 
     def launch(self, gathering: PartGathering) -> None:
         """Start an arrived job that has all its nodes."""
         machine, job = self._machine, gathering.job
-        nodes = sorted(machine.held(job))
+        nodes = sorted(machine.job_holds(job))
         if len(nodes) != job.demand.parts:
             raise InvariantError(f"on-demand job {job.job_id} has {len(nodes)} nodes, not {job.demand.parts}")
         for node in nodes:
-            machine.drop(machine.held(job)[node])
+            machine.drop(machine.job_holds(job)[node])
         del machine.holds[job.job_id]
         self._loans[job.job_id] = gathering.loans
         taken = {node: job.demand.part(node, last=node == nodes[-1]) for node in nodes}
@@ -117,9 +117,9 @@ class ArrivalService:
     def _attainable(self, job: SharedJob, own: PartReservation | None) -> int:
         """Nodes that a job could have in all: held, free, coming, and those of jobs that may be preempted."""
         machine = self._machine
-        tenants = {run for hold in machine.held(job).values() for run in hold.guests}
+        tenants = {run for hold in machine.job_holds(job).values() for run in hold.guests}
         room = set(machine.nodes_with_room(job))
-        count = len(machine.held(job)) + len(room)
+        count = len(machine.job_holds(job)) + len(room)
         for node, runs in machine.runs_by_node().items():
             if node in room:
                 continue

@@ -201,7 +201,7 @@ class SharedEngine:
             self._scheduler.run_pass()
             self._tenants.start_tenants()
         self.instants.append(machine.now)
-        self.stranded.append(self._scheduler.stranded())
+        self.stranded.append(self._scheduler.stranded_amounts())
 
     def _sample(self) -> None:
         """Record the machine at the end of an instant."""

@@ -69,7 +69,7 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, occupati
     occupation
         The spans of :func:`expected_spans`.
     """
-    open_ones = [item for item in book.by_notice() if book.missing(item) > 0]
+    open_ones = [item for item in book.by_notice() if book.missing_nodes(item) > 0]
     if not open_ones or book.on_demand_waits:
         return []
     releases: dict[int, set[int]] = defaultdict(set)
@@ -79,7 +79,7 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, occupati
         releases[_end(gathering)].update(machine.holds[job_id])
     for end, nodes in machine.closures.ends():
         releases[end].update(nodes)
-    missing = {item.job.job_id: book.missing(item) for item in open_ones}
+    missing = {item.job.job_id: book.missing_nodes(item) for item in open_ones}
     found: list[Span] = []
     collected: dict[int, set[int]] = defaultdict(set)
     for time in sorted(releases):
@@ -87,7 +87,7 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, occupati
             job, horizon = item.job, item.horizon(machine.now)
             if missing[job.job_id] <= 0 or horizon <= time:
                 continue
-            known = machine.closures.closed_nodes(job, time, time).union(collected[job.job_id], machine.held(job))
+            known = machine.closures.closed_nodes(job, time, time).union(collected[job.job_id], machine.job_holds(job))
             coming = [node for node in sorted(releases[time]) if node not in known and job.demand.suits(node)]
             free = occupation.at(time, 0, found) if coming else machine.free
             for node in coming:

@@ -45,9 +45,9 @@ class LimitBook:
 
     def stops(self, job: SharedJob, need: Need, taken: Mapping[int, Amounts]) -> Limit | None:
         """The limit that has no room for what a job would take; None: each has."""
-        return self._stops(job, need, self._held(taken)) if self._limits else None
+        return self._stops(job, need, self._taken_totals(taken)) if self._limits else None
 
-    def _held(self, taken: Mapping[int, Amounts]) -> Amounts:
+    def _taken_totals(self, taken: Mapping[int, Amounts]) -> Amounts:
         counted = self._machine.table.counts_memory
         memory = sum(part[1] for node, part in taken.items() if counted[node])
         parts = taken.values()
@@ -73,11 +73,11 @@ class LimitBook:
     def _users(self) -> list[tuple[SharedJob, Need, Amounts]]:
         """The jobs that count, where they run, and what they hold."""
         machine = self._machine
-        found = [(machine.jobs[run.job_id], run.need, self._held(run.taken)) for run in machine.runs.values()]
+        found = [(machine.jobs[run.job_id], run.need, self._taken_totals(run.taken)) for run in machine.runs.values()]
         for gathering in machine.gatherings.values():
             job = gathering.job
-            parts = {node: hold.part for node, hold in machine.held(job).items()}
-            found.append((job, job.demand.options[0], self._held(parts)))
+            parts = {node: hold.part for node, hold in machine.job_holds(job).items()}
+            found.append((job, job.demand.options[0], self._taken_totals(parts)))
         return found
 
 

@@ -122,7 +122,7 @@ class LifeService:
         """Return the nodes of a job that waits for others under warning to those that lent them."""
         machine = self._machine
         gathering = machine.gatherings.pop(job.job_id)
-        holds = list(machine.held(job).values())
+        holds = list(machine.job_holds(job).values())
         left = {hold.node: hold.part for hold in holds if not hold.guests}
         for hold in holds:
             machine.drop(hold)

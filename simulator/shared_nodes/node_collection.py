@@ -40,7 +40,7 @@ class NodeCollection:
         self._lenders: list[SharedRun] = []
         if own is not None:
             self.loans = own.loans
-            tenants = {run for hold in machine.held(job).values() for run in hold.guests}
+            tenants = {run for hold in machine.job_holds(job).values() for run in hold.guests}
             self._tenants = sorted(tenants, key=lambda run: run.job_id)
             self._lenders = [run for run in machine.runs.values() if run.beneficiary is own]
             book.forget(own)
@@ -52,19 +52,19 @@ class NodeCollection:
 
     @property
     def _missing(self) -> int:
-        return self._job.demand.parts - len(self._machine.held(self._job))
+        return self._job.demand.parts - len(self._machine.job_holds(self._job))
 
     def _note(self, source: str) -> None:
         """Note where the nodes come from that are held and have no source yet."""
         known = {node for nodes in self._sources.values() for node in nodes}
-        new = [node for node in self._machine.held(self._job) if node not in known]
+        new = [node for node in self._machine.job_holds(self._job) if node not in known]
         if new:
             self._sources.setdefault(source, []).extend(new)
 
     @property
     def sources(self) -> str:
         """Where the nodes come from."""
-        held = self._machine.held(self._job)
+        held = self._machine.job_holds(self._job)
         parts = {source: [node for node in nodes if node in held] for source, nodes in self._sources.items()}
         return "; ".join(f"{self._machine.names(nodes)} {source}" for source, nodes in parts.items() if nodes)
 
@@ -77,14 +77,14 @@ class NodeCollection:
                     machine.preempt(run, f"when {job.job_id} arrived")
                 continue
             machine.preempt(run, f"when {job.job_id} arrived")
-            occupied = sum(any(guest.malleable for guest in hold.guests) for hold in machine.held(job).values())
-            self._hold_covering(sorted(run.taken), self._missing + occupied)
+            occupied = sum(any(guest.malleable for guest in hold.guests) for hold in machine.job_holds(job).values())
+            self._hold_up_to(sorted(run.taken), self._missing + occupied)
             self.released.update(run.taken)
         self._note("left by tenants")
         staying = [run for run in self._tenants if not run.over]
         self._leaving = sorted([*staying, *self._lenders], key=lambda run: run.departure)
 
-    def _hold_covering(self, nodes: Iterable[int], most: int) -> None:
+    def _hold_up_to(self, nodes: Iterable[int], most: int) -> None:
         for node in nodes:
             if most > 0 and self._machine.covers(self._job, node):
                 self._machine.hold(self._job, node)
@@ -93,7 +93,7 @@ class NodeCollection:
     def take_reserved_and_free(self) -> None:
         """Take nodes under warning, if the reserved and the free ones do not suffice, then free ones."""
         machine, job = self._machine, self._job
-        occupied = {node: hold for node, hold in machine.held(job).items() if hold.guests}
+        occupied = {node: hold for node, hold in machine.job_holds(job).items() if hold.guests}
         room = machine.nodes_with_room(job)
         missing = self._missing + len(occupied)
         wanted: set[int] = set()
@@ -126,12 +126,12 @@ class NodeCollection:
                 last = max(occupied[node].guests, key=lambda run: run.departure)
                 found.append((last.departure, node, [last]))
             elif node not in free:
-                runs = self._first_leaving(node, self._leaving)
+                runs = self._first_departures(node, self._leaving)
                 if runs:
                     found.append((runs[-1].departure, node, runs))
         return sorted(found, key=lambda item: item[:2])
 
-    def _first_leaving(
+    def _first_departures(
         self, node: int, leaving: Sequence[SharedRun], also: Sequence[SharedRun] = ()
     ) -> list[SharedRun] | None:
         """The first runs under warning that must leave a node, besides others, before it has room; None: all do not."""
@@ -197,7 +197,7 @@ class NodeCollection:
             choices = [
                 (*found, node)
                 for node in job.demand.suitable
-                if node not in machine.held(job)
+                if node not in machine.job_holds(job)
                 and not machine.closures.closes(job, node)
                 and (found := self._cost(node, by_node.get(node, ()))) is not None
             ]
@@ -237,7 +237,7 @@ class NodeCollection:
             if self._missing <= 0:
                 break
             also = [run for run in warned if run.is_ordinary(node)]
-            before = self._first_leaving(node, self._leaving if node == chosen else (), also)
+            before = self._first_departures(node, self._leaving if node == chosen else (), also)
             if before is None:
                 continue
             machine.hold(self._job, node, [*before, *also])

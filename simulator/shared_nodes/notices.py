@@ -65,7 +65,7 @@ class NoticeService:
         if not reservation.open or not run.running:
             return False
         reservation.plan.remove(run)
-        if book.missing(reservation) <= len(book.coming(reservation)):
+        if book.missing_nodes(reservation) <= len(book.coming_nodes(reservation)):
             return True
         machine.preempt(run, f"as planned for {reservation.job.job_id}")
         if run.malleable:
@@ -89,7 +89,7 @@ class _Planning:
         self._machine, self._reservation, self._plan_at = machine, reservation, plan_at
         self._job = reservation.job
         self._arrival = max(machine.now, self._job.estimated_arrival)
-        self._gap = book.missing(reservation)
+        self._gap = book.missing_nodes(reservation)
         planned = {run for item in machine.reservations.values() for run in item.plan}
         self._known = [
             run for run in machine.runs.values() if run.running and run not in planned and not machine.borrows(run)
@@ -124,7 +124,7 @@ class _Planning:
         """Whether a suitable node is neither held nor counted."""
         job = self._job
         machine = self._machine
-        known = node in self._counted or node in machine.held(job)
+        known = node in self._counted or node in machine.job_holds(job)
         return job.demand.suits(node) and not known and not machine.closures.closes(job, node)
 
     def _add(self, runs: Sequence[SharedRun]) -> None:

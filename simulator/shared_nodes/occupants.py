@@ -159,7 +159,7 @@ class SharedRun:
         cycles = self._cycles(now)
         secured = cycles * job.interval
         # Checkpoints also secure work before the simulation, which is not booked.
-        _, computed, dumped = self._spent(self.opened)
+        _, computed, dumped = self._ticks_by_use(self.opened)
         compute = secured - min(computed, secured)
         checkpoint = cycles * job.cost - min(dumped, cycles * job.cost)
         job.compute -= secured
@@ -177,13 +177,13 @@ class SharedRun:
             usage.setup += self._in_setup
             usage.compute += self._in_work
             return
-        before, by_now = self._spent(self.opened), self._spent(now)
+        before, by_now = self._ticks_by_use(self.opened), self._ticks_by_use(now)
         setup, compute, checkpoint = (late - early for early, late in zip(before, by_now, strict=True))
         usage.setup += setup * units
         usage.compute += compute * units
         usage.checkpoint += checkpoint * units
 
-    def _spent(self, at: int) -> tuple[int, int, int]:
+    def _ticks_by_use(self, at: int) -> tuple[int, int, int]:
         """Ticks of setup, compute and checkpoints by a time, of a run that is not malleable."""
         job, elapsed, cycles = self.job, at - self.start, self._cycles(at)
         setup = min(elapsed, job.setup)

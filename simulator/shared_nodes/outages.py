@@ -95,8 +95,8 @@ class NodeOutageService:
         machine = self._machine
         for reservation in list(machine.reservations.values()):
             if not admits(window, reservation.job):
-                for node in nodes & machine.held(reservation.job).keys():
-                    machine.drop(machine.held(reservation.job)[node])
+                for node in nodes & machine.job_holds(reservation.job).keys():
+                    machine.drop(machine.job_holds(reservation.job)[node])
 
     def _take_from_gatherings(self, window: NodeWindow, nodes: set[int]) -> list[SharedJob]:
         """Take the nodes of arrived jobs that wait for runs under warning; returns those that lack some, by id."""
@@ -104,15 +104,15 @@ class NodeOutageService:
         short = [
             gathering
             for gathering in machine.gatherings.values()
-            if nodes & machine.held(gathering.job).keys() and not admits(window, gathering.job)
+            if nodes & machine.job_holds(gathering.job).keys() and not admits(window, gathering.job)
         ]
         for gathering in short:
             job = gathering.job
             del machine.gatherings[job.job_id]
             self._loans[job.job_id] = gathering.loans
             self._move_loans(job)
-            for node in nodes & machine.held(job).keys():
-                machine.drop(machine.held(job)[node])
+            for node in nodes & machine.job_holds(job).keys():
+                machine.drop(machine.job_holds(job)[node])
         return sorted((gathering.job for gathering in short), key=lambda job: job.job_id)
 
     def _runs_on(self, window: NodeWindow, nodes: set[int]) -> list[SharedRun]:

@@ -36,9 +36,9 @@ class ReservationBook:
         """Whether an on-demand job is in the queue: reservations then collect nothing."""
         return any(job.on_demand for job in self._machine.waiting.values())
 
-    def missing(self, reservation: PartReservation) -> int:
+    def missing_nodes(self, reservation: PartReservation) -> int:
         """Nodes that a reservation still misses."""
-        return reservation.job.demand.parts - len(self._machine.held(reservation.job))
+        return reservation.job.demand.parts - len(self._machine.job_holds(reservation.job))
 
     def open(self, job: SharedJob) -> PartReservation:
         """Open a reservation, and let it hold the nodes that have room for a part of the job."""
@@ -47,7 +47,7 @@ class ReservationBook:
         machine.reservations[job.job_id] = reservation
         if not self.on_demand_waits:
             room = machine.placer.sort(machine.nodes_with_room(job), machine.free)
-            for node in room[: self.missing(reservation)]:
+            for node in room[: self.missing_nodes(reservation)]:
                 machine.hold(job, node)
         return reservation
 
@@ -68,7 +68,7 @@ class ReservationBook:
     def _collect(self, reservation: PartReservation, nodes: Iterable[int]) -> list[int]:
         machine, job = self._machine, reservation.job
         taken: list[int] = []
-        missing = self.missing(reservation)
+        missing = self.missing_nodes(reservation)
         for node in sorted(nodes):
             if len(taken) < missing and machine.covers(job, node):
                 machine.hold(job, node)
@@ -79,8 +79,8 @@ class ReservationBook:
         """Close a reservation: tenants become ordinary, loans are void; returns the nodes that it held."""
         machine, job = self._machine, reservation.job
         self.forget(reservation)
-        nodes = list(machine.held(job))
-        for hold in list(machine.held(job).values()):
+        nodes = list(machine.job_holds(job))
+        for hold in list(machine.job_holds(job).values()):
             machine.drop(hold)
         machine.holds.pop(job.job_id, None)
         return nodes
@@ -93,7 +93,7 @@ class ReservationBook:
             if run.beneficiary is reservation:
                 run.beneficiary = None
 
-    def coming(self, reservation: PartReservation) -> list[int]:
+    def coming_nodes(self, reservation: PartReservation) -> list[int]:
         """Nodes that its planned victims under warning will make available to a reservation."""
         machine = self._machine
         victims = [run for run in machine.runs.values() if run.beneficiary is reservation]

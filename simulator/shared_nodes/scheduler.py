@@ -75,7 +75,7 @@ class SharedScheduler:
             if not current.try_job(job):
                 job.waits.since = machine.now
 
-    def stranded(self) -> Amounts:
+    def stranded_amounts(self) -> Amounts:
         """Free amounts that would, after a pass, in all suffice for the first waiting job that has no room."""
         machine, now = self._machine, self._machine.now
         sums: dict[int, Amounts] = {}

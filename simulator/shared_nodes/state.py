@@ -171,7 +171,7 @@ class SharedMachine:
         for guest in hold.guests:
             del guest.hosts[hold.node]
 
-    def held(self, job: SharedJob) -> dict[int, Hold]:
+    def job_holds(self, job: SharedJob) -> dict[int, Hold]:
         """The holds of a job, by node."""
         return self.holds.get(job.job_id, {})
 

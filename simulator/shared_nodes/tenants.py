@@ -68,7 +68,7 @@ class TenantService:
         return [
             _IdleHold(item.job.estimated_arrival, node, hold)
             for item in sorted(machine.reservations.values(), key=lambda item: (-item.notice, item.job.job_id))
-            for node, hold in sorted(machine.held(item.job).items())
+            for node, hold in sorted(machine.job_holds(item.job).items())
             if not hold.guests
         ]
 

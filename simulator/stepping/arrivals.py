@@ -179,4 +179,4 @@ class SteppedArrivals(Stepped):
         service = self._engine.service
         if service is None or job is None or job.type is not JobType.ON_DEMAND:
             return 0
-        return service.lacking(job)
+        return service.missing_nodes(job)

@@ -40,7 +40,7 @@ class Timed:
         return actions
 
 
-def _told(name: str, spent: list[float]) -> str:
+def latency_line(name: str, spent: list[float]) -> str:
     middle, high, longest = np.percentile(np.array(spent) * 1e3, [50, 99, 100])
     return f"{name:<12}{len(spent):>7,} decisions  p50 {middle:7.3f} ms  p99 {high:7.3f} ms  longest {longest:7.3f} ms"
 
@@ -55,7 +55,8 @@ def in_a_year(notice: str, seed: int) -> None:
         summary = simulate(jobs, trace.nodes or 0, f"{notice}-TIMED", events=False).summary()
         lost = float(summary["lost_node_hours"])
         print(
-            f"{_told(name, timed.spent)}  whole decisions p99 {summary['decision_ms_p99']:.3f} ms  lost {lost:,.0f} nh"
+            f"{latency_line(name, timed.spent)}  whole decisions p99 {summary['decision_ms_p99']:.3f} ms"
+            f"  lost {lost:,.0f} nh"
         )
 
 
@@ -73,7 +74,7 @@ def in_a_crowd(repeat: int = 200) -> None:
             began = perf_counter()
             cheapest_cover(items, demand)
             spent.append(perf_counter() - began)
-        print(_told(f"{least}-{most}", spent))
+        print(latency_line(f"{least}-{most}", spent))
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ CASES = (
 )
 
 
-def overloaded(jobs: int, load: float, *, small: bool = False, seed: int = 0) -> Trace:
+def overload_trace(jobs: int, load: float, *, small: bool = False, seed: int = 0) -> Trace:
     """So many jobs of a generated year, which bring ``load`` times what the machine can do until the last submit.
 
     Parameters
@@ -69,7 +69,7 @@ class Measured(NamedTuple):
 
 def measure(jobs: int, load: float, order: str, rule: str, *, small: bool = False) -> Measured:
     """Simulate so many jobs of an overloaded machine."""
-    trace = overloaded(jobs, load, small=small)
+    trace = overload_trace(jobs, load, small=small)
     table = as_rigid(trace)
     began = process_time()
     result = simulate(table, trace.nodes or 1, order=order, backfilling=rule, events=False, engine="simpy")
@@ -79,7 +79,9 @@ def measure(jobs: int, load: float, order: str, rule: str, *, small: bool = Fals
     return Measured(took, longest, hashlib.sha256(starts.encode()).hexdigest()[:12])
 
 
-def measured(case: str, jobs: int, load: float, *, small: bool = False, limit: float = 600.0) -> Measured | None:
+def measure_in_process(
+    case: str, jobs: int, load: float, *, small: bool = False, limit: float = 600.0
+) -> Measured | None:
     """The same in a process of its own, with a printed line; None: it was given up after so many seconds."""
     command = [sys.executable, "-m", "tests.benchmarks.deep", "--here", "--jobs", str(jobs), "--cases", case]
     command += ["--load", str(load), *(["--small"] if small else [])]
@@ -113,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if options.here:
                 print(*measure(jobs, options.load, order, rule, small=options.small))
                 continue
-            found = measured(case, jobs, options.load, small=options.small, limit=options.limit)
+            found = measure_in_process(case, jobs, options.load, small=options.small, limit=options.limit)
             if found is None:
                 continue
             first.setdefault(jobs, found.seconds)

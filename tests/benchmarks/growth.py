@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from tests.benchmarks.deep import measured
+from tests.benchmarks.deep import measure_in_process
 from tests.benchmarks.figures import tell
 
 #: Work that is submitted, over what the machine can do meanwhile.
@@ -26,7 +26,7 @@ def main() -> None:
     for case in _CASES:
         each: dict[int, float] = {}
         for jobs in sizes:
-            found = measured(case, jobs, _LOAD)
+            found = measure_in_process(case, jobs, _LOAD)
             if found is not None:
                 each[jobs] = found.seconds / jobs
         for jobs in sizes[2:]:

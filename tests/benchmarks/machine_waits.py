@@ -73,7 +73,7 @@ def mean_wait(machine: Machine, log: LogRequests) -> tuple[LogRequests, float]:
     return LogRequests(started, log.remarks, log.title, log.excluded), sum(waits) / len(waits) / SECOND / 3600
 
 
-def _recorded(log: LogRequests) -> str:
+def _recorded_mean(log: LogRequests) -> str:
     waits = [job.wait for job in log.trace.jobs if job.wait is not None]
     return f"{sum(waits) / len(waits) / 3600:.2f}" if waits else "-"
 
@@ -89,7 +89,8 @@ def main(words: Sequence[str] | None = None) -> None:
         started, there = mean_wait(machine, log)
         _, pool = mean_wait(*on_one_pool(machine, started))
         print(
-            f"| {name}, {machine.size:,} nodes | {len(started.jobs):,} | {_recorded(log)} | {pool:.2f} | {there:.2f} |",
+            f"| {name}, {machine.size:,} nodes | {len(started.jobs):,} | {_recorded_mean(log)} | {pool:.2f} "
+            f"| {there:.2f} |",
             flush=True,
         )
 

@@ -62,7 +62,7 @@ def measure(cases: Mapping[str, Sequence[str]], log: Path, nodes: int, repeat: i
     return least
 
 
-def tell_streamed(jobs: int, repeat: int, place: Path) -> None:
+def print_stream_cost(jobs: int, repeat: int, place: Path) -> None:
     """Tell what a long generated log takes."""
     log, nodes = place / "long.swf", ThetaYear().nodes
     write_swf(generate(ThetaYear(jobs=jobs), seed=0), log)
@@ -88,7 +88,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         if options.jobs is not None:
-            tell_streamed(options.jobs, options.repeat, Path(place))
+            print_stream_cost(options.jobs, options.repeat, Path(place))
             return
         log, name = options.log or _THETA, "Theta 2022" if options.log is None else options.log.name
         if not log.exists():

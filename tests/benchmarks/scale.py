@@ -38,7 +38,7 @@ _AIMS = {1_000_000: ("<= 20", "<= 700"), 10_000_000: ("", "<= 8,192")}
 _RATIO = {1_000_000: "<= 2.5"}
 
 
-def measured(jobs: int, plain: int, engine: str) -> dict[str, Any]:
+def measure(jobs: int, plain: int, engine: str) -> dict[str, Any]:
     """What a streamed replay of so many jobs takes; [s] of processor time, and MiB."""
     began = process_time()
     trace = generate(ThetaYear(jobs=jobs), seed=0)
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.here:
-        print(json.dumps(measured(options.jobs[0], options.plain, options.engine)))
+        print(json.dumps(measure(options.jobs[0], options.plain, options.engine)))
         return
     rows, found = [], dict[int, dict[str, Any]]()
     for jobs in options.jobs:

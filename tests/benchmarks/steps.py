@@ -28,7 +28,7 @@ from tests.benchmarks.figures import tell
 _FIRST, _LENGTH = 128, 256
 
 
-def played(environment: Environment[Any], numbers: Sequence[int]) -> tuple[int, float]:
+def play(environment: Environment[Any], numbers: Sequence[int]) -> tuple[int, float]:
     """Steps of these episodes, and seconds of processor time."""
     began, steps = process_time(), 0
     for number in numbers:
@@ -40,7 +40,7 @@ def played(environment: Environment[Any], numbers: Sequence[int]) -> tuple[int, 
     return steps, process_time() - began
 
 
-def simulated(environment: Environment[Any], numbers: Sequence[int], nodes: int) -> float:
+def simulation_time(environment: Environment[Any], numbers: Sequence[int], nodes: int) -> float:
     """Seconds of processor time that a simulation of the same episodes takes for a job, on SimPy as the steps do."""
     tables = [environment.episodes[number] for number in numbers]
     began = process_time()
@@ -53,9 +53,9 @@ def measure(name: str, environment: Environment[Any], episodes: int, repeat: int
     """Print and return steps a second, and a step over a simulated job."""
     count = environment.episodes.count
     numbers = [count * place // episodes for place in range(episodes)]
-    played(environment, numbers[:1])
-    steps, took = min((played(environment, numbers) for _ in range(repeat)), key=lambda found: found[1])
-    job = min(simulated(environment, numbers, environment.nodes) for _ in range(repeat))
+    play(environment, numbers[:1])
+    steps, took = min((play(environment, numbers) for _ in range(repeat)), key=lambda found: found[1])
+    job = min(simulation_time(environment, numbers, environment.nodes) for _ in range(repeat))
     rate, ratio = steps / took, took / steps / job
     print(
         f"{name:<40}{steps:>7,} steps  {took / steps * 1e6:8.1f} us a step  {rate:9,.0f} steps a second"

@@ -30,7 +30,7 @@ _ORDERS = ["fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2"
 _MECHANISMS = ["baseline", "N-SPAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA"]
 
 
-def measured(runs: int, jobs: int, workers: int, *, plain: bool = False) -> dict[str, float]:
+def measure(runs: int, jobs: int, workers: int, *, plain: bool = False) -> dict[str, float]:
     """A sweep of so many runs: cost over that of the simulations, memory [MiB], files of the store."""
     mechanisms = ["baseline"] if plain else _MECHANISMS
     options = {"order": _ORDERS, "backfilling": ["easy", "none"]} if plain else {"order": ["fcfs", "sjf"]}
@@ -57,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--plain", action="store_true")
     options = parser.parse_args(arguments)
     # Two seeds or more, because intervals load scipy.
-    measured(40 * options.workers, options.jobs, options.workers, plain=options.plain)
+    measure(40 * options.workers, options.jobs, options.workers, plain=options.plain)
     for runs in options.runs:
-        told = measured(runs, options.jobs, options.workers, plain=options.plain)
+        told = measure(runs, options.jobs, options.workers, plain=options.plain)
         if options.plain:
             each = told["took"] * options.workers / told["runs"] * 1e3
             print(f"plain sweep of {told['runs']:,.0f} runs of {options.jobs} jobs: {each:.2f} ms a run", flush=True)

@@ -109,7 +109,7 @@ def sinfo(path: Path) -> None:
                     "n1|batch*|16|64000|(null)|opa|1|infinite|idle\n")  # fmt: skip
 
 
-def recorded(path: Path) -> None:
+def write_wait_log(path: Path) -> None:
     """A log that records waits."""
     import gzip
 
@@ -126,7 +126,7 @@ def machine(path: Path) -> None:
     )
 
 
-def accounted(path: Path) -> None:
+def write_sacct_log(path: Path) -> None:
     """Two jobs as ``sacct`` prints them."""
     path.write_text(
         "JobID|Submit|Start|End|State|Timelimit|User|Partition|NNodes|ReqTRES\n"
@@ -137,13 +137,13 @@ def accounted(path: Path) -> None:
 
 GIVEN: dict[str, dict[str, Callable[[Path], None]]] = {
     "docs/commands.md": {
-        **{"year.swf.gz": trace, "log.txt": accounted},
+        **{"year.swf.gz": trace, "log.txt": write_sacct_log},
         **dict.fromkeys(("machine.toml", "larger.toml"), machine),
     },
     "docs/guides/first-day.md": {"log.swf.gz": busy, "runtimes.txt": seconds},
     "docs/guides/machine.md": {
         **{"slurm.conf": site, "config.txt": config, "nodes.txt": shown_nodes, "partitions.txt": shown_partitions},
-        **{"sinfo.txt": sinfo, "log.swf.gz": recorded},
+        **{"sinfo.txt": sinfo, "log.swf.gz": write_wait_log},
     },
     "docs/guides/parquet.md": {"job_table.parquet": marconi, "21_04.parquet": fugaku},
     "docs/interchange.md": {"theta.swf.gz": busy},

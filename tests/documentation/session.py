@@ -112,7 +112,7 @@ class Session:
             return ""
         excuse = excuse_of(self.title, shlex.join(words))
         if words[0] == "holdfast" and not {"|", ">"} & set(words):
-            return "" if excuse and understood(words[1:]) else in_process(words[1:])
+            return "" if excuse and check_command(words[1:]) else in_process(words[1:])
         if excuse:
             return ""
         if words[0] == "make":
@@ -137,7 +137,7 @@ class Session:
             code = compile(block.text, self.title, "exec")
             foreign = [name for name in OPTIONAL if f"import {name}" in block.text or f"from {name}" in block.text]
             if all(map(find_spec, foreign)):
-                with captured() as out, warnings.catch_warnings():
+                with capture_output() as out, warnings.catch_warnings():
                     if foreign:
                         warnings.simplefilter("ignore")  # theirs
                     exec(code, self.names)
@@ -164,7 +164,7 @@ class Session:
 
 
 @contextlib.contextmanager
-def captured() -> Iterator[io.StringIO]:
+def capture_output() -> Iterator[io.StringIO]:
     """What is printed meanwhile."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         yield out
@@ -173,7 +173,7 @@ def captured() -> Iterator[io.StringIO]:
 def in_process(words: list[str]) -> str:
     """What ``holdfast`` prints; it must end well."""
     complaints = io.StringIO()
-    with captured() as out, contextlib.redirect_stderr(complaints):
+    with capture_output() as out, contextlib.redirect_stderr(complaints):
         try:
             status = main(words)
         except SystemExit as error:
@@ -195,7 +195,7 @@ def in_shell(line: str) -> str:
     return done.stdout
 
 
-def understood(words: list[str]) -> bool:
+def check_command(words: list[str]) -> bool:
     """Whether ``holdfast`` knows the command and all the options; it exits otherwise.
 
     A variable of the shell stands for a number.
@@ -214,12 +214,12 @@ def script(text: str) -> None:
     subprocess.run(["bash", "-n"], input=text, text=True, check=True)
     for line in text.replace("\\\n", " ").splitlines():
         if "holdfast " in line:
-            understood(shlex.split(line[line.index("holdfast ") :], comments=True)[1:])
+            check_command(shlex.split(line[line.index("holdfast ") :], comments=True)[1:])
 
 
 def read_through(session: Session) -> Iterator[tuple[Block, str | None]]:
     """Run a page: each block, and what it should read where it shows what comes out."""
-    with forgotten():
+    with restore_registries():
         for block in blocks_of(session.page):
             try:
                 yield block, session.run(block)
@@ -229,7 +229,7 @@ def read_through(session: Session) -> Iterator[tuple[Block, str | None]]:
 
 
 @contextlib.contextmanager
-def forgotten() -> Iterator[None]:
+def restore_registries() -> Iterator[None]:
     """What a page has registered, and modules that it has written, are gone afterwards."""
     registries = [(kind.registry, list(kind.registry)) for kind in KINDS.values()]
     modules = set(sys.modules)

@@ -20,7 +20,7 @@ from holdfast.workloads.ground.release import VERSION
 from holdfast.workloads.table.columns import COLUMNS
 from holdfast.workloads.table.job_table import read_job_table
 from tests.places import GOLDEN
-from tests.support.jobs import untimed
+from tests.support.jobs import manifest_without_times
 
 #: Wall-clock times: the only columns that differ between two runs.
 TIMES = ("decision_ms_p99", "decision_ms_max", "engine_seconds")
@@ -147,7 +147,7 @@ def test_the_same_run_writes_the_same_bytes(year: Path, tmp_path: Path) -> None:
             here, there = ([{**row, **dict.fromkeys(TIMES)} for row in rows(file)] for file in (path, other))
             assert here == there
         elif path.name == "run.json":  # has the digest of that file
-            assert untimed(path) == untimed(other)
+            assert manifest_without_times(path) == manifest_without_times(other)
         else:
             assert path.read_bytes() == other.read_bytes(), path.name
 
@@ -240,7 +240,7 @@ def test_usage_has_what_may_be_missing_in_brackets(capsys: pytest.CaptureFixture
         assert capsys.readouterr().out.startswith(f"usage: {usage}\n")
 
 
-def edited(column: str, value: str) -> Callable[[str], str]:
+def change_first_row(column: str, value: str) -> Callable[[str], str]:
     """A job table with another value in its first row."""
 
     def edit(text: str) -> str:
@@ -253,15 +253,15 @@ def edited(column: str, value: str) -> Callable[[str], str]:
 
 
 WRONG_TABLES = {
-    "negative size": (edited("nodes", "-4"), "nodes"),
-    "no size": (edited("nodes", ""), "nodes"),
-    "NaN": (edited("runtime", "nan"), "runtime"),
-    "infinite": (edited("walltime", "inf"), "walltime"),
-    "duplicate id": (edited("job_id", "2"), "job_id"),
-    "larger than the machine": (edited("nodes", "17"), "16"),
-    "unknown type": (edited("type", "ridgid"), "rigid"),
-    "runtime above walltime": (edited("runtime", "99999"), "walltime"),
-    "not a number": (edited("submit", "soon"), "submit"),
+    "negative size": (change_first_row("nodes", "-4"), "nodes"),
+    "no size": (change_first_row("nodes", ""), "nodes"),
+    "NaN": (change_first_row("runtime", "nan"), "runtime"),
+    "infinite": (change_first_row("walltime", "inf"), "walltime"),
+    "duplicate id": (change_first_row("job_id", "2"), "job_id"),
+    "larger than the machine": (change_first_row("nodes", "17"), "16"),
+    "unknown type": (change_first_row("type", "ridgid"), "rigid"),
+    "runtime above walltime": (change_first_row("runtime", "99999"), "walltime"),
+    "not a number": (change_first_row("submit", "soon"), "submit"),
     "no such row": (lambda text: text + "1,rigid\n", "table.csv:"),
 }
 
@@ -272,7 +272,7 @@ def test_wrong_job_tables(name: str, table: Path, tmp_path: Path, capsys: pytest
     table.write_text(edit(table.read_text()))
     directory = tmp_path / "results"
     assert cli.main(["run", str(table), "-o", str(directory), "--nodes", "16"]) == 2
-    refused(capsys, expected)
+    check_refusal(capsys, expected)
     assert not directory.exists()
 
 
@@ -375,7 +375,7 @@ def test_wrong_words(name: str, year: Path, table: Path, tmp_path: Path, capsys:
     except SystemExit as ended:  # how argparse refuses
         status = int(ended.code or 0)
     assert status == 2
-    refused(capsys, expected.format(tmp=tmp_path))
+    check_refusal(capsys, expected.format(tmp=tmp_path))
     assert not (tmp_path / "out").exists()
 
 
@@ -401,7 +401,7 @@ def test_one_project_has_most_of_the_jobs(tmp_path: Path, capsys: pytest.Capture
     assert f"holdfast sweep: warning: in 2 of 2 job tables (first {log}, seed 3) {told}" in error
 
 
-def refused(capsys: pytest.CaptureFixture[str], expected: str) -> None:
+def check_refusal(capsys: pytest.CaptureFixture[str], expected: str) -> None:
     """One sentence on standard error that names what is wrong."""
     error = capsys.readouterr().err
     assert error.startswith("holdfast")

@@ -92,12 +92,12 @@ def test_pages_fit_the_screen_and_look_alike(width: int, dark: bool, browser: Br
         assert browser.evaluate("document.documentElement.scrollWidth") <= width, name
         assert browser.evaluate(CONTRAST) == [], name
         assert browser.complaints == [], name
-        assert browser.requests == [page.resolve().as_uri(), *_embedded(browser.requests)], name
+        assert browser.requests == [page.resolve().as_uri(), *_data_urls(browser.requests)], name
         looks[name] = browser.evaluate(LOOK)
     assert looks == dict.fromkeys(PAGES, looks["whatif"])
 
 
-def _embedded(requests: list[str]) -> list[str]:
+def _data_urls(requests: list[str]) -> list[str]:
     """Pictures that are in the page itself."""
     return [address for address in requests if address.startswith("data:image/")]
 

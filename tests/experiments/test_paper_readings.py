@@ -96,7 +96,7 @@ def test_a_given_option_wins_wherever_it_stands(tmp_path: Path, before: bool) ->
 
 
 def test_mechanisms_get_the_parameters_of_a_reading(tmp_path: Path) -> None:
-    told, _ = _run_named(tmp_path, "shrink=minimum victims=malleable-first", "N-PAA,CUP-SPAA,baseline")
+    told, _ = _run_reading(tmp_path, "shrink=minimum victims=malleable-first", "N-PAA,CUP-SPAA,baseline")
     assert told["mechanisms"] == [
         "N-PAA victims=malleable-first",
         "CUP-SPAA victims=malleable-first shrink=minimum",
@@ -104,11 +104,11 @@ def test_mechanisms_get_the_parameters_of_a_reading(tmp_path: Path) -> None:
     ]
     (tmp_path / "own").mkdir()
     # Parameters that are given are all that a mechanism has.
-    told, _ = _run_named(tmp_path / "own", "shrink=minimum", "CUP-SPAA overhead=seconds")
+    told, _ = _run_reading(tmp_path / "own", "shrink=minimum", "CUP-SPAA overhead=seconds")
     assert told["mechanisms"] == ["CUP-SPAA overhead=seconds"]
 
 
-def _run_named(directory: Path, reading: str, mechanisms: str) -> tuple[dict[str, Any], int]:
+def _run_reading(directory: Path, reading: str, mechanisms: str) -> tuple[dict[str, Any], int]:
     hf.write_swf(hf.generate(jobs=60), directory / "year.swf")
     words = ["run", str(directory / "year.swf"), "-o", str(directory / "out"), "--mechanism", mechanisms]
     status = main([*words, "--reading", reading])

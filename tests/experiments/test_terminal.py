@@ -140,7 +140,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def printed(line: str | list[str], capsys: pytest.CaptureFixture[str], *legal: int) -> str:
+def command_output(line: str | list[str], capsys: pytest.CaptureFixture[str], *legal: int) -> str:
     """What a command prints, checked."""
     words = line.split() if isinstance(line, str) else line
     try:
@@ -176,17 +176,17 @@ def printed(line: str | list[str], capsys: pytest.CaptureFixture[str], *legal: i
 )
 def test_a_command_that_reads_a_log(line: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # Some of these are refused: the sentence then holds what was planted.
-    printed(line, capsys, 0, 2)
+    command_output(line, capsys, 0, 2)
 
 
 def test_commands_that_read_results(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = f"run table.csv --nodes 16 --outages outages.csv -o d{EVIL} --mechanism baseline --events"
-    assert "de\\x1b[2J" in printed(run, capsys)
-    printed("run table.csv --nodes 16 -o r --order fcfs,sjf --events --mechanism baseline", capsys)
-    told = printed("compare r:fcfs r:sjf --by user", capsys)
+    assert "de\\x1b[2J" in command_output(run, capsys)
+    command_output("run table.csv --nodes 16 -o r --order fcfs,sjf --events --mechanism baseline", capsys)
+    told = command_output("compare r:fcfs r:sjf --by user", capsys)
     # A user is one line of the table, whatever ends a line in its name.
     assert "e\\x1b[2Jv\\x07i\\x9bl\\x7f\\n1" in told
-    printed("compare r:fcfs r:sjf --by project", capsys)
+    command_output("compare r:fcfs r:sjf --by project", capsys)
     for line in (
         "explain r 3 --run fcfs",
         "explain r --worst 2 --run fcfs",
@@ -200,7 +200,7 @@ def test_commands_that_read_results(place: Path, capsys: pytest.CaptureFixture[s
         ["compare", "r:fcfs", f"r:{EVIL}"],
         ["run", "table.csv", "-o", f"x{EVIL}", "--nodes", "16", "--order", EVIL],
     ):
-        printed(line, capsys, 0, 2)
+        command_output(line, capsys, 0, 2)
 
 
 @pytest.mark.system
@@ -220,7 +220,7 @@ def test_commands_that_simulate_several_times(place: Path, capsys: pytest.Captur
         "marginals a.swf -o m",
         f"run sacct.txt -o r --nodes 20 --seed 0:2 --mechanism all --where partition={EVIL}0",
     ):
-        printed(line, capsys, 0, 2)
+        command_output(line, capsys, 0, 2)
 
 
 def test_only_control_characters_are_replaced() -> None:

@@ -27,13 +27,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def printed(line: str, capsys: pytest.CaptureFixture[str]) -> str:
+def command_output(line: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert cli.main(line.split()) == 0, capsys.readouterr().err
     return capsys.readouterr().out
 
 
 def test_tables_stories_and_pages(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = printed("run log.swf -o r --mechanism baseline,CUA-SPAA --events", capsys)
+    told = command_output("run log.swf -o r --mechanism baseline,CUA-SPAA --events", capsys)
     assert "kPh" in told
     for line in (
         "explain r --worst 3 --run CUA-SPAA",
@@ -42,10 +42,10 @@ def test_tables_stories_and_pages(place: Path, capsys: pytest.CaptureFixture[str
         "forecast log.swf --at 2h --draws 2 --workers 1 --least 1 --nodes 8 --walltime 1h",
         "advise log.swf --at 2h --draws 2 --workers 1 --least 1 --nodes 8 --walltime 1h",
     ):
-        told += printed(line, capsys)
+        told += command_output(line, capsys)
     assert _NODE.search(told) is None, told[max(0, _NODE.search(told).start() - 100) :][:200]  # type: ignore[union-attr]
     assert len(re.findall("processor", told)) > 20
-    assert all(len(line) <= 80 for line in printed("explain r 30 --run CUA-SPAA --all", capsys).splitlines())
+    assert all(len(line) <= 80 for line in command_output("explain r 30 --run CUA-SPAA --all", capsys).splitlines())
     assert "nodes" in Path("r/jobs.csv").read_text().partition("\n")[0]
     recording = read_recording("r", "CUA-SPAA")
     assert recording.unit == "processors"
@@ -56,8 +56,8 @@ def test_tables_stories_and_pages(place: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_nodes_stay_nodes(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = printed("run log.swf -o r --unit nodes --mechanism CUA-SPAA --events", capsys)
-    told += printed("explain r 30", capsys)
+    told = command_output("run log.swf -o r --unit nodes --mechanism CUA-SPAA --events", capsys)
+    told += command_output("explain r 30", capsys)
     assert "kNh" in told
     assert "processor" not in told
     assert 'unit"' not in Path("r/run.json").read_text().replace('"unit": "nodes"', "")
@@ -66,7 +66,7 @@ def test_nodes_stay_nodes(place: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_labels_of_figures(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from matplotlib.text import Text
 
-    printed("run log.swf -o r --mechanism CUA-SPAA --events", capsys)
+    command_output("run log.swf -o r --mechanism CUA-SPAA --events", capsys)
     recording = read_recording("r")
     for kind in ("gantt", "use", "queue", "waits"):
         texts = " / ".join(text.get_text() for text in recording.plot(kind).findobj(Text) if isinstance(text, Text))

@@ -14,7 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is there: eac
 
 from tests.fuzz.cases import READERS, Case, case
 from tests.fuzz.judging import Judgement
-from tests.fuzz.minimising import minimised
+from tests.fuzz.minimising import minimise
 from tests.fuzz.workers import Worker, prepare
 
 #: Cases of a reader before the next one has its turn, so that a search that is stopped has seen all of them.
@@ -84,7 +84,7 @@ def _search(asked: argparse.Namespace, readers: list[str]) -> int:
             index, judgement = cases[0]
             smallest = case(name, asked.seed, index)
             if not finding.startswith("hang"):
-                smallest = minimised(smallest, finding, lambda one: worker.judgement(one).finding)
+                smallest = minimise(smallest, finding, lambda one: worker.judgement(one).finding)
             print(f"\n=== {name} {index} (of {len(cases):,}): {finding}")
             _show(smallest, judgement, asked.keep and f"{asked.keep}/{name}-{index}")
     return 1 if found else 0

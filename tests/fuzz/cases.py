@@ -19,9 +19,9 @@ from holdfast.experiments import cli
 from holdfast.experiments.exports import EXPORTS
 from holdfast.workloads.logs.readers import READERS as FORMATS
 from tests.fuzz import seeds
-from tests.fuzz.mutations import HOSTILE, NUMBERS, mutated, mutated_json, mutated_word
+from tests.fuzz.mutations import HOSTILE, NUMBERS, mutant, mutated_json, mutated_word
 from tests.fuzz.seeds import NODES
-from tests.support.seals import sealed_again, unsealed
+from tests.support.seals import remove_seal, sealed_again
 
 __all__ = ["READERS", "Case", "case"]
 
@@ -74,7 +74,7 @@ _COLUMNS = (
 
 def _columns(rng: Random) -> Case:
     """A table with named columns, mapped in most cases."""
-    data = mutated(rng, seeds.columns())
+    data = mutant(rng, seeds.columns())
     mapping = ("--columns", rng.choice(_COLUMNS)) if rng.random() < 0.7 else ()
     own = _trace("a.csv", lambda _: data, "16")(rng)
     return Case((*own.words, *mapping), own.files)
@@ -120,9 +120,9 @@ def _alea(rng: Random) -> Case:
     own = _trace("a.swf", lambda _: seeds.alea(), "64")(rng)
     log, machines = seeds.alea(), seeds.MACHINES
     if rng.random() < 0.5:
-        log = mutated(rng, log)
+        log = mutant(rng, log)
     else:
-        machines = mutated(rng, machines)
+        machines = mutant(rng, machines)
     return Case(own.words, {"a.swf": log, "a.swf.machines": machines})
 
 
@@ -133,15 +133,15 @@ def _sacct(rng: Random) -> bytes:
     if kind < 0.3:
         return _json(rng, seeds.json_sacct())
     if kind > 0.85:
-        return mutated(rng, seeds.sacct_texts())
+        return mutant(rng, seeds.sacct_texts())
     data = seeds.sacct() if kind < 0.6 else seeds.aligned_sacct()
     if kind < 0.4:
         data = data.replace(b"|", rng.choice((b",", b";", b"\t", b"::", b" | ")))
-    return mutated(rng, data)
+    return mutant(rng, data)
 
 
 def _queue(rng: Random) -> Case:
-    data = _json(rng, seeds.json_squeue()) if rng.random() < 0.5 else mutated(rng, seeds.squeue())
+    data = _json(rng, seeds.json_squeue()) if rng.random() < 0.5 else mutant(rng, seeds.squeue())
     if rng.random() < 0.05:
         data = _json(rng, seeds.slurm_error())
     words = ("forecast", "a.txt", "--queue", "q.txt", "--machine", "40", "--draws", "1", "--workers", "1")
@@ -152,7 +152,7 @@ def _queue(rng: Random) -> Case:
 
 def _job_table(rng: Random) -> Case:
     words = ("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--mechanism", rng.choice(_MECHANISMS))
-    return Case(words, {"table.csv": mutated(rng, seeds.files_of("table")["table.csv"])})
+    return Case(words, {"table.csv": mutant(rng, seeds.files_of("table")["table.csv"])})
 
 
 def _parquet(rng: Random) -> Case:
@@ -161,7 +161,7 @@ def _parquet(rng: Random) -> Case:
 
     data = seeds.files_of("table")["table.parquet"]
     if rng.random() < 0.3:
-        data = mutated(rng, data)
+        data = mutant(rng, data)
     else:
         columns = pq.read_table(io.BytesIO(data)).to_pydict()
         for _ in range(rng.choice((1, 1, 2))):
@@ -178,7 +178,7 @@ def _parquet(rng: Random) -> Case:
             pq.write_table(pa.table(columns), file)
             data = file.getvalue()
         except (pa.ArrowException, TypeError, ValueError, OverflowError):  # a column of several kinds
-            data = mutated(rng, data)
+            data = mutant(rng, data)
     words = ("run", "table.parquet", "-o", "out", "--nodes", str(NODES), "--mechanism", rng.choice(_MECHANISMS))
     return Case(words, {"table.parquet": data})
 
@@ -186,18 +186,18 @@ def _parquet(rng: Random) -> Case:
 def _outages(rng: Random) -> Case:
     if rng.random() < 0.3:
         words = ("run", "a.txt", "-o", "out", "--nodes", str(NODES), "--outages", "outages.csv")
-        dated = {"a.txt": seeds.sacct(), "outages.csv": mutated(rng, seeds.DATED_OUTAGES)}
+        dated = {"a.txt": seeds.sacct(), "outages.csv": mutant(rng, seeds.DATED_OUTAGES)}
         return Case((*words, "--mechanism", rng.choice(_MECHANISMS)), dated)
     files = seeds.files_of("table")
     words = ("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--outages", "outages.csv")
     return Case(
         (*words, "--mechanism", rng.choice(_MECHANISMS)),
-        {"table.csv": files["table.csv"], "outages.csv": mutated(rng, files["outages.csv"])},
+        {"table.csv": files["table.csv"], "outages.csv": mutant(rng, files["outages.csv"])},
     )
 
 
 def _json(rng: Random, data: bytes) -> bytes:
-    return mutated_json(rng, data) if rng.random() < 0.7 else mutated(rng, data)
+    return mutated_json(rng, data) if rng.random() < 0.7 else mutant(rng, data)
 
 
 def _document(rng: Random, data: bytes) -> bytes:
@@ -205,7 +205,7 @@ def _document(rng: Random, data: bytes) -> bytes:
     kind = rng.random()
     if kind < 0.2:
         return _json(rng, data)
-    changed = _json(rng, unsealed(data.decode()).encode())
+    changed = _json(rng, remove_seal(data.decode()).encode())
     if kind < 0.5:
         with suppress(ValueError, AttributeError, RecursionError):
             return sealed_again(changed.decode()).encode()
@@ -245,13 +245,13 @@ def _runs(rng: Random) -> Case:
             "--fit",
             fit,
         )
-        return Case((*words, "--n", "12"), {"runs.csv": mutated(rng, text)})
-    return Case(("plan", "--runs", "runs.txt", "--fit", fit, "--n", "12"), {"runs.txt": mutated(rng, seeds.RUNS)})
+        return Case((*words, "--n", "12"), {"runs.csv": mutant(rng, text)})
+    return Case(("plan", "--runs", "runs.txt", "--fit", fit, "--n", "12"), {"runs.txt": mutant(rng, seeds.RUNS)})
 
 
 def _usual(rng: Random) -> Case:
     """Fits of all the usual families take seconds."""
-    return Case(("plan", "--runs", "runs.txt", "--fit", "usual", "--n", "12"), {"runs.txt": mutated(rng, seeds.RUNS)})
+    return Case(("plan", "--runs", "runs.txt", "--fit", "usual", "--n", "12"), {"runs.txt": mutant(rng, seeds.RUNS)})
 
 
 def _sweep(rng: Random) -> Case:
@@ -259,7 +259,7 @@ def _sweep(rng: Random) -> Case:
     setting: tuple[str, ...] = ()
     kind = rng.random()
     if kind < 0.75:
-        data = mutated(rng, data)
+        data = mutant(rng, data)
     elif kind < 0.9:
         key = rng.choice(
             ("workload.seeds", "workload.jobs", "options.order", "mechanisms", "assignment.shares", "a.b", "vary")
@@ -304,13 +304,13 @@ def _results_files(rng: Random) -> dict[str, bytes]:
         [name for name in files if name.startswith("r/")] + ["r/run.json"] * 5 + ["r/jobs-CUA-SPAA.csv"] * 2
     )
     before = files[name]
-    files[name] = _json(rng, before) if name.endswith(".json") else mutated(rng, before)
+    files[name] = _json(rng, before) if name.endswith(".json") else mutant(rng, before)
     if rng.random() < 0.1:
         del files[name]
     elif rng.random() < 0.75:
         # With the digests of what it is now: they keep out accidents, not what somebody has made on purpose.
         old, new = (hashlib.sha256(data).hexdigest().encode() for data in (before, files[name]))
-        files["r/run.json"] = _resealed(files["r/run.json"].replace(old, new))
+        files["r/run.json"] = _seal(files["r/run.json"].replace(old, new))
     return files
 
 
@@ -318,7 +318,7 @@ def _results_files(rng: Random) -> dict[str, bytes]:
 _SEAL = re.compile(rb'"digest": "[0-9a-f]{64}"\n}\n?\Z')
 
 
-def _resealed(manifest: bytes) -> bytes:
+def _seal(manifest: bytes) -> bytes:
     found = _SEAL.search(manifest)
     if found is None:
         return manifest
@@ -363,7 +363,7 @@ def _site(rng: Random) -> Case:
     """A site's configuration."""
     names = rng.choice((("slurm.conf",), ("slurm.conf", "shown.txt"), ("shown.txt",)))
     json = rng.choice(((), ("--json", "-"), ("--json", "out.json")))
-    files = {name: mutated(rng, seeds.SITE[name]) for name in names}
+    files = {name: mutant(rng, seeds.SITE[name]) for name in names}
     return Case(("slurm", "options", *names, *json), files)
 
 
@@ -390,7 +390,7 @@ def _archive(rng: Random) -> Case:
     """An archive of an experiment with bytes changed, or with other parameters and sealed again; none is measured."""
     whole = seeds.archive()
     if rng.random() < 0.4:
-        data = mutated(rng, whole)
+        data = mutant(rng, whole)
     else:
         with zipfile.ZipFile(io.BytesIO(whole)) as archive:
             members = {item.filename: archive.read(item) for item in archive.infolist()}
@@ -400,9 +400,9 @@ def _archive(rng: Random) -> Case:
             place = rng.choice((told, told["parameters"]))
             place[rng.choice(list(place))] = rng.choice(_PARAMETERS)
             text = json.dumps(told, indent=2) + "\n"
-            members[name] = _resealed(text.encode())
+            members[name] = _seal(text.encode())
         else:
-            members[name] = mutated(rng, members[name])
+            members[name] = mutant(rng, members[name])
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w", rng.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))) as archive:
             for member, content in members.items():
@@ -425,14 +425,14 @@ def _verify(rng: Random) -> Case:
 
 def _tasks(rng: Random) -> Case:
     name = rng.choice(("tasks", "makespans"))
-    files = {f"{name}.csv": mutated(rng, seeds.TASKS[f"{name}.csv"])}
+    files = {f"{name}.csv": mutant(rng, seeds.TASKS[f"{name}.csv"])}
     experiment = {"tasks": "profiles-table2", "makespans": "profiles-fig1"}[name]
     return Case(("experiment", experiment, "--quick", "-o", "out", "--set", f"{name}={name}.csv"), files)
 
 
-def _streamed(rng: Random) -> Case:
+def _stream_case(rng: Random) -> Case:
     """A log that is read while it is replayed; a byte of it is often no text."""
-    data = mutated(rng, seeds.files_of("trace")["a.swf"])
+    data = mutant(rng, seeds.files_of("trace")["a.swf"])
     if rng.random() < 0.4:
         place = rng.randrange(len(data) + 1)
         data = data[:place] + rng.choice((b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x00")) + data[place:]
@@ -444,7 +444,7 @@ def _network(rng: Random) -> Case:
     data = seeds.network()
     kind = rng.random()
     if kind < 0.3:
-        data = mutated(rng, data)
+        data = mutant(rng, data)
     else:
         held = dict(seeds.arrays())
         name = rng.choice(list(held))
@@ -456,8 +456,8 @@ def _network(rng: Random) -> Case:
             kinds = (b"'<f8'", b"'|O'", b"'<c16'", b"'<U999999999'", b"'<i8'", b"'<M8[s]'", b"[('a', '<f8')]")
             held[name] = re.sub(rb"'descr': '[^']*'", b"'descr': " + rng.choice(kinds), before)
         else:
-            held[name] = mutated(rng, before) + size
-        data = seeds.zipped(held)
+            held[name] = mutant(rng, before) + size
+        data = seeds.zip_archive(held)
     return Case(
         ("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--order", "learned model=m.npz"),
         {"m.npz": data, "table.csv": seeds.files_of("table")["table.csv"]},
@@ -543,7 +543,7 @@ def _status(rng: Random) -> Case:
     """A directory of 'holdfast submit', with what its scripts have recorded."""
     files = dict(seeds.sequence())
     name = rng.choice((*[name for name in files if not name.endswith(".sh")], "s/sequence.json"))
-    files[name] = _json(rng, files[name]) if name.endswith(".json") else mutated(rng, files[name])
+    files[name] = _json(rng, files[name]) if name.endswith(".json") else mutant(rng, files[name])
     words = ("status", "s", "--sacct", "sacct.txt")
     return Case((*words, "--json", "-") if rng.random() < 0.3 else words, files)
 
@@ -722,16 +722,16 @@ def _files_for(command: str, words: list[str]) -> dict[str, bytes]:
 
 
 def _examples(name: str) -> Callable[[Random], Case]:
-    return _trace("a", lambda rng: mutated(rng, FORMATS[name].example.encode()), "4392")
+    return _trace("a", lambda rng: mutant(rng, FORMATS[name].example.encode()), "4392")
 
 
 #: The readers, each with its share of a long search; what takes long has a small one. A format without a case of its
 #: own has its example.
 READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
     **{name: (5, _examples(name)) for name in FORMATS},
-    "swf": (18, _trace("a.swf", lambda rng: mutated(rng, seeds.files_of("trace")["a.swf"]), "4392")),
+    "swf": (18, _trace("a.swf", lambda rng: mutant(rng, seeds.files_of("trace")["a.swf"]), "4392")),
     "alea": (4, _alea),
-    "alcf": (12, _trace("a.csv", lambda rng: mutated(rng, seeds.alcf()), "4392")),
+    "alcf": (12, _trace("a.csv", lambda rng: mutant(rng, seeds.alcf()), "4392")),
     "columns": (10, _columns),
     "sacct": (14, _trace("a.txt", _sacct, "16")),
     "queue": (6, _queue),
@@ -746,7 +746,7 @@ READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
     "results": (7, _results),
     "archive": (4, _archive),
     "verify": (4, _verify),
-    "streamed": (5, _streamed),
+    "streamed": (5, _stream_case),
     "network": (3, _network),
     "plug-ins": (5, _plugin),
     "status": (4, _status),

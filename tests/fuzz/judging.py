@@ -24,7 +24,7 @@ from holdfast.workloads.ground.errors import is_foreign
 from tests.fuzz.cases import Case
 from tests.places import PACKAGES
 
-__all__ = ["MEMORY", "SECONDS", "Judgement", "judged", "limited_memory"]
+__all__ = ["MEMORY", "SECONDS", "Judgement", "judge", "limited_memory"]
 
 #: Processor time that a case may take [s].
 SECONDS = 20
@@ -113,7 +113,7 @@ def _alarm() -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def judged(case: Case, place: Path) -> Judgement:
+def judge(case: Case, place: Path) -> Judgement:
     """Carry out a case in an empty directory, which is removed afterwards.
 
     Parameters
@@ -132,16 +132,16 @@ def judged(case: Case, place: Path) -> Judgement:
     directory.mkdir(exist_ok=True)
     os.chdir(directory)
     try:
-        judgement = _called(case.words, case)
+        judgement = _call(case.words, case)
         if case.then and judgement.status == 0 and not judgement.finding:
-            judgement = _called(case.then, case)
+            judgement = _call(case.then, case)
         return judgement
     finally:
         os.chdir(before)
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _called(words: tuple[str, ...], case: Case) -> Judgement:
+def _call(words: tuple[str, ...], case: Case) -> Judgement:
     out, err = io.StringIO(), io.StringIO()
     try:
         with (
@@ -168,7 +168,7 @@ def _called(words: tuple[str, ...], case: Case) -> Judgement:
     if noise is not None:
         finding = f"{noise.category.__name__} at {Path(noise.filename).name}:{noise.lineno}"
         return Judgement(status, finding, str(noise.message))
-    fault = _fault(words, status, said, case) or _left(words, status, case)
+    fault = _fault(words, status, said, case) or _leftovers(words, status, case)
     if not fault and _CONTROL.search(out.getvalue()):
         fault = f"control characters on standard output of {words[0]}"
     return Judgement(status, fault, f"{said}\n{out.getvalue()[:300]}" if fault else "")
@@ -231,7 +231,7 @@ def _reasons() -> str:
     return ""
 
 
-def _left(words: tuple[str, ...], status: int, case: Case) -> str:
+def _leftovers(words: tuple[str, ...], status: int, case: Case) -> str:
     """What is half written; empty: nothing."""
     there = [str(path.relative_to(Path.cwd())) for path in Path.cwd().rglob("*") if path.is_file()]
     part = next((name for name in there if name.endswith(".part") or Path(name).name.startswith(".holdfast")), None)

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from tests.fuzz.cases import Case
 
-__all__ = ["minimised"]
+__all__ = ["minimise"]
 
 
-def minimised(case: Case, finding: str, judge: Callable[[Case], str], seconds: float = 4) -> Case:
+def minimise(case: Case, finding: str, judge: Callable[[Case], str], seconds: float = 4) -> Case:
     """A smaller case with the same finding.
 
     Parameters

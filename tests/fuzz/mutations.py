@@ -9,7 +9,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-__all__ = ["HOSTILE", "NUMBERS", "mutated", "mutated_json", "mutated_word"]
+__all__ = ["HOSTILE", "NUMBERS", "mutant", "mutated_json", "mutated_word"]
 
 #: Numbers that programs trip over.
 NUMBERS = (
@@ -185,7 +185,7 @@ _MUTATIONS: tuple[Callable[[Random, bytes], bytes], ...] = (
 )
 
 
-def mutated(rng: Random, data: bytes) -> bytes:
+def mutant(rng: Random, data: bytes) -> bytes:
     """The bytes with one mutation, or a few."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         data = rng.choice(_MUTATIONS)(rng, data)
@@ -194,7 +194,7 @@ def mutated(rng: Random, data: bytes) -> bytes:
 
 def mutated_word(rng: Random, word: str) -> str:
     """A word of the command line, or a cell, with something wrong in it; never with a NUL, which no shell passes on."""
-    made = _number(rng, word.encode()) if rng.random() < 0.5 else mutated(rng, word.encode())
+    made = _number(rng, word.encode()) if rng.random() < 0.5 else mutant(rng, word.encode())
     return made.decode("utf-8", "replace").replace("\0", "")[:6000]
 
 
@@ -234,7 +234,7 @@ def mutated_json(rng: Random, data: bytes) -> bytes:
     try:
         box = [json.loads(data)]
     except ValueError:
-        return mutated(rng, data)
+        return mutant(rng, data)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         holder: Any = box
         key: Any = 0

@@ -48,7 +48,7 @@ __all__ = [
     "slurm_error",
     "squeue",
     "table",
-    "zipped",
+    "zip_archive",
 ]
 
 #: Size of the machine of the job table.
@@ -344,7 +344,7 @@ def archive() -> bytes:
 @cache
 def network() -> bytes:
     """A network as ``learned model=m.npz`` reads it."""
-    return zipped(arrays())
+    return zip_archive(arrays())
 
 
 @cache
@@ -359,7 +359,7 @@ def arrays() -> dict[str, bytes]:
     return found
 
 
-def zipped(files: Mapping[str, bytes]) -> bytes:
+def zip_archive(files: Mapping[str, bytes]) -> bytes:
     """An archive of these files; equal content makes equal bytes."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as packed:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.cases import READERS, Case, case
-from tests.fuzz.judging import SECONDS, Judgement, judged, limited_memory
+from tests.fuzz.judging import SECONDS, Judgement, judge, limited_memory
 
 __all__ = ["Worker", "prepare"]
 
@@ -29,7 +29,7 @@ def prepare(readers: list[str]) -> None:
         for reader in readers:
             if READERS[reader][0] >= 1:
                 for index in range(3):
-                    judged(case(reader, -1, index), Path(place))
+                    judge(case(reader, -1, index), Path(place))
 
 
 class Worker:
@@ -78,7 +78,7 @@ class Worker:
         with suppress(EOFError, ConnectionResetError):
             used = -1.0
             # On a machine with other work a case may get little of the processor for a long time.
-            while (now := self._computed()) > used:
+            while (now := self._processor_time()) > used:
                 if self._pipe.poll(_PATIENCE):
                     answer: Judgement = self._pipe.recv()
                     return answer
@@ -88,7 +88,7 @@ class Worker:
         self._end()
         return Judgement(-1, fate)
 
-    def _computed(self) -> float:
+    def _processor_time(self) -> float:
         """Seconds of processor that the process has used."""
         times = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
@@ -117,8 +117,8 @@ def _work(pipe: Connection, place: Path) -> None:
         while True:
             asked = pipe.recv()
             if isinstance(asked, Case):
-                pipe.send(judged(asked, place))
+                pipe.send(judge(asked, place))
                 continue
             reader, seed, first, end = asked
             for index in range(first, end):
-                pipe.send(judged(case(reader, seed, index), place))
+                pipe.send(judge(case(reader, seed, index), place))

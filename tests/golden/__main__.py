@@ -18,7 +18,7 @@ PLAN = "plan uniform --min 1h --max 20h --checkpoint 2h --restart 30m --n 200"
 COSTS = "fit-costs results --mechanism baseline --classes 4"
 
 
-def printed(words: str) -> str:
+def command_output(words: str) -> str:
     """What a command writes to standard output."""
     out = io.StringIO()
     with redirect_stdout(out):
@@ -33,16 +33,16 @@ def main() -> None:
     with TemporaryDirectory() as place:
         os.chdir(place)
         shutil.copy(GOLDEN / "small.csv", "small.csv")
-        printed("run small.csv -o results --nodes 16 --events --mechanism " + ",".join(MECHANISMS))
+        command_output("run small.csv -o results --nodes 16 --events --mechanism " + ",".join(MECHANISMS))
         for mechanism in MECHANISMS:
             for kind in ("jobs", "events"):
                 shutil.copy(Path("results") / f"{kind}-{mechanism}.csv", GOLDEN)
-        (GOLDEN / "plan.json").write_text(printed(f"{PLAN} --json -"))
-        (GOLDEN / "plan.txt").write_text(printed(f"{PLAN} --compare"))
-        costs = json.loads(printed(f"{COSTS} -o -"))
+        (GOLDEN / "plan.json").write_text(command_output(f"{PLAN} --json -"))
+        (GOLDEN / "plan.txt").write_text(command_output(f"{PLAN} --compare"))
+        costs = json.loads(command_output(f"{COSTS} -o -"))
         del costs["holdfast"]  # the version
         (GOLDEN / "costs.json").write_text(json.dumps(costs, indent=2) + "\n")
-        (GOLDEN / "costs.txt").write_text(printed(COSTS))
+        (GOLDEN / "costs.txt").write_text(command_output(COSTS))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from tests.golden.replays import LARGE, SMALL, Replay
 from tests.places import GOLDEN
 from tests.search.cases import seeded_case
 
-__all__ = ["DIGESTS", "GROUPS", "computed", "differences", "digests_of", "seeded", "workplace"]
+__all__ = ["DIGESTS", "GROUPS", "differences", "digests_of", "group_digests", "replay_digests", "workplace"]
 
 DIGESTS = GOLDEN / "digests.json"
 #: Columns, and values of a column ``metric``, that a clock measures; and the key of a run of a sweep, which depends on
@@ -62,13 +62,13 @@ def workplace() -> Iterator[Path]:
             write_inputs(place)
             weights = np.linspace(-1.0, 1.0, 4 * 6)
             ScoringNetwork.of(weights, 4).save(place / "jobs.npz")
-            _answering(place / "answers.npz")
+            _write_network(place / "answers.npz")
             yield place
         finally:
             os.chdir(before)
 
 
-def _answering(path: Path) -> None:
+def _write_network(path: Path) -> None:
     from holdfast.policies.learned_arrival import CONSEQUENCES
 
     weights = np.linspace(-1.0, 1.0, 3 * (len(CONSEQUENCES) + 2))
@@ -126,19 +126,19 @@ def _seeded_digest(group: int) -> str:
         tables = [result.jobs, result.events, result.timeline(), result.runs, STUDIED_JOBS.frame(result)]
         if result.stochastic:
             tables.append(result.reservations)
-        whole.update(_rounded(repr((case.jobs, summary, result.accounting)).encode()))
+        whole.update(_round_decimals(repr((case.jobs, summary, result.accounting)).encode()))
         for table in tables:
-            whole.update(_rounded(table.to_csv().encode()))
+            whole.update(_round_decimals(table.to_csv().encode()))
             whole.update(str(table.dtypes.to_dict()).encode())
     return whole.hexdigest()[:16]
 
 
-def _rounded(data: bytes) -> bytes:
+def _round_decimals(data: bytes) -> bytes:
     return _DECIMAL.sub(lambda number: b"%.9g" % float(number[0]), data)
 
 
 def _digest(data: bytes) -> str:
-    return hashlib.sha256(_rounded(data)).hexdigest()[:16]
+    return hashlib.sha256(_round_decimals(data)).hexdigest()[:16]
 
 
 def _timeless(path: Path) -> bytes:
@@ -188,7 +188,7 @@ def _parquet(path: Path) -> bytes:
     return repr((told, pq.ParquetFile(path).num_row_groups)).encode()
 
 
-def computed(replays: Sequence[Replay], keep: Path | None = None) -> dict[str, dict[str, str]]:
+def replay_digests(replays: Sequence[Replay], keep: Path | None = None) -> dict[str, dict[str, str]]:
     """Digests of all runs of a list."""
     with workplace():
         return {replay.name: digests_of(replay, keep) for replay in replays}
@@ -209,7 +209,7 @@ def differences(known: Mapping[str, Mapping[str, str]], now: Mapping[str, Mappin
     return told
 
 
-def seeded(groups: Iterable[int]) -> dict[str, dict[str, str]]:
+def group_digests(groups: Iterable[int]) -> dict[str, dict[str, str]]:
     """Digests of groups of random cases."""
     return {f"random cases {group}": {"tables": _seeded_digest(group)} for group in groups}
 
@@ -223,9 +223,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     keep = None if given.keep is None else given.keep.resolve()
     chosen = [replay for replay in (*SMALL, *LARGE) if given.only in replay.name]
-    now = computed(chosen, keep)
+    now = replay_digests(chosen, keep)
     if given.only in "random cases":
-        now |= seeded(range(GROUPS))
+        now |= group_digests(range(GROUPS))
     known = json.loads(DIGESTS.read_text()) if DIGESTS.exists() else {}
     if given.only:
         known = {name: known[name] for name in known if name in now}

@@ -150,7 +150,7 @@ def _stochastic() -> Iterator[tuple[str, str]]:
     yield "stochastic, fit", f"{run} --mechanism N-SPAA --fit discrete --outages outages.csv"
 
 
-def _compared() -> Iterator[tuple[str, str]]:
+def _comparisons() -> Iterator[tuple[str, str]]:
     yield (
         "variants",
         (
@@ -162,7 +162,7 @@ def _compared() -> Iterator[tuple[str, str]]:
     yield "seeds", "run log.swf -o @ --seed 0:3 --mechanism CUA-SPAA"
 
 
-def _reading() -> Iterator[tuple[str, tuple[str, ...]]]:
+def _log_readings() -> Iterator[tuple[str, tuple[str, ...]]]:
     """Commands that read a directory of results."""
     first = f"run hybrid.csv -o @ --nodes {NODES} --mechanism baseline,CUA-SPAA --events"
     log = "run log.swf -o @ --mechanism baseline,N-SPAA --seed 1 --events"
@@ -184,11 +184,11 @@ def _reading() -> Iterator[tuple[str, tuple[str, ...]]]:
 def _replays() -> Iterator[Replay]:
     for group in (
         *(_orders(), _rules(), _mechanisms(), _options(), _engines(), _streams(), _logs(), _lives(), _outages()),
-        *(_stochastic(), _compared()),
+        *(_stochastic(), _comparisons()),
     ):
         for name, line in group:
             yield Replay(name, (line,))
-    for name, lines in _reading():
+    for name, lines in _log_readings():
         yield Replay(name, lines)
 
 

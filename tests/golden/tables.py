@@ -33,7 +33,7 @@ from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.presets import preset_year
 from holdfast.workloads.theta.year import ThetaYear
 from tests.fuzz import seeds
-from tests.fuzz.mutations import mutated
+from tests.fuzz.mutations import mutant
 from tests.places import GOLDEN
 
 __all__ = ["FILE", "REAL", "digest_of", "lively_trace", "made_cases", "real_cases", "swf"]
@@ -67,7 +67,7 @@ def _row(job: TraceJob | Job) -> str:
     return ",".join(repr(float(cell)) if type(cell) is float else repr(cell) for cell in cells)
 
 
-def _told(workload: Trace | JobTable) -> Iterator[str]:
+def _contents(workload: Trace | JobTable) -> Iterator[str]:
     """Everything that a workload holds."""
     yield from map(_row, workload.jobs)
     if isinstance(workload, Trace):
@@ -80,15 +80,15 @@ def _told(workload: Trace | JobTable) -> Iterator[str]:
         yield from (f"ended {_row(job)}" for job in workload.ended)
 
 
-def _written(jobs: Any) -> Iterator[str]:
+def _file_contents(jobs: Any) -> Iterator[str]:
     """A job table as it is written."""
     with TemporaryDirectory() as place:
         for name in ("table.csv", "table.parquet"):
             write_job_table(jobs, Path(place) / name)
         # The bytes of Parquet name the version of pyarrow.
         yield hashlib.sha256((Path(place) / "table.csv").read_bytes()).hexdigest()
-        yield from _told(read_workload(Path(place) / "table.csv"))
-        yield from _told(read_workload(Path(place) / "table.parquet"))
+        yield from _contents(read_workload(Path(place) / "table.csv"))
+        yield from _contents(read_workload(Path(place) / "table.parquet"))
 
 
 def _swf(trace: Trace) -> Iterator[str]:
@@ -97,12 +97,12 @@ def _swf(trace: Trace) -> Iterator[str]:
         yield (Path(place) / "log.swf").read_text()
 
 
-def _generated(seed: int, preset: str) -> Case:
+def _year_case(seed: int, preset: str) -> Case:
     def case() -> Iterator[str]:
         trace = generate(replace(preset_year(preset), jobs=700), seed)
-        yield from _told(trace)
+        yield from _contents(trace)
         yield from _swf(trace)
-        yield from _written(as_rigid(trace))
+        yield from _file_contents(as_rigid(trace))
 
     return case
 
@@ -157,7 +157,7 @@ _ASSIGNMENTS: tuple[dict[str, Any], ...] = (
 )
 
 
-def _assigned(trace: Trace, changes: dict[str, Any], seed: int) -> Case:
+def _assignment_case(trace: Trace, changes: dict[str, Any], seed: int) -> Case:
     def case() -> Iterator[str]:
         try:
             jobs = assign(trace, seed=seed, **changes)
@@ -165,7 +165,7 @@ def _assigned(trace: Trace, changes: dict[str, Any], seed: int) -> Case:
             yield imbalance(trace, jobs)
             linked, remarks = follow_dependencies(trace, jobs)
             yield str(remarks)
-            yield from _written(linked)
+            yield from _file_contents(linked)
         except InputError as error:
             yield str(error)
 
@@ -177,10 +177,10 @@ def _life() -> Iterator[str]:
     yield from caveats(trace)
     for begin in (4000.0, 12000.0, 20000.0):
         part = starting_state(replace(trace, nodes=20_000), begin)
-        yield from _told(part)
-        yield from _written(as_rigid(part))
+        yield from _contents(part)
+        yield from _file_contents(as_rigid(part))
         yield from map(_row, assign(part, seed=3, stochastic_share=0.2))
-    yield from _told(trace.on_machine(64))
+    yield from _contents(trace.on_machine(64))
 
 
 def swf(seed: int = 7, count: int = 250) -> bytes:
@@ -249,10 +249,10 @@ def _read(data: bytes, options: dict[str, Any], place: Path) -> Iterator[str]:
     path.write_bytes(data)
     try:
         workload = read_workload(path, **options)
-        yield from _told(workload)
+        yield from _contents(workload)
         if isinstance(workload, Trace):
             yield from caveats(workload)
-            yield from _told(keep_cancelled_jobs(workload))
+            yield from _contents(keep_cancelled_jobs(workload))
             yield from map(_row, follow_dependencies(workload, as_rigid(workload))[0])
     except InputError as error:
         yield str(error).replace(str(place), "")
@@ -268,14 +268,14 @@ def _log(name: str) -> Case:
     return case
 
 
-def _mutated(name: str, make: Callable[[], bytes]) -> Case:
+def _mutation_case(name: str, make: Callable[[], bytes]) -> Case:
     def case() -> Iterator[str]:
         rng = Random(f"golden {name}")
         with TemporaryDirectory() as place:
             for index in range(_MUTATIONS):
                 yield f"mutation {index}"
                 options = rng.choice(_CHOICES[:-1])
-                yield from _read(mutated(rng, make()), options, Path(place))
+                yield from _read(mutant(rng, make()), options, Path(place))
 
     return case
 
@@ -297,17 +297,17 @@ def made_cases() -> dict[str, Case]:
     """Cases that need no files."""
     year = generate(ThetaYear(jobs=500), 1)
     lively = lively_trace()
-    cases: dict[str, Case] = {f"generated {preset}": _generated(3, preset) for preset in
+    cases: dict[str, Case] = {f"generated {preset}": _year_case(3, preset) for preset in
                               ("default", "runtime-backfilling", "even-projects")}  # fmt: skip
     cases["life"] = _life
     for number, changes in enumerate(_ASSIGNMENTS):
-        cases[f"assigned year {number}"] = _assigned(year, changes, number)
-        cases[f"assigned lively {number}"] = _assigned(lively, changes, number + 1)
+        cases[f"assigned year {number}"] = _assignment_case(year, changes, number)
+        cases[f"assigned lively {number}"] = _assignment_case(lively, changes, number + 1)
     for name, make in _LOGS.items():
         cases[f"log {name}"] = _log(name)
-        cases[f"mutated {name}"] = _mutated(name, make)
-    cases["mutated table"] = _mutated("table", _table)
-    cases["mutated lively table"] = _mutated("lively table", _lively_table)
+        cases[f"mutated {name}"] = _mutation_case(name, make)
+    cases["mutated table"] = _mutation_case("table", _table)
+    cases["mutated lively table"] = _mutation_case("lively table", _lively_table)
     return cases
 
 
@@ -315,11 +315,11 @@ def real_cases(find: Callable[[str], Path]) -> dict[str, Case]:
     """Cases of real logs."""
 
     def case(name: str, options: dict[str, Any]) -> Case:
-        def told() -> Iterator[str]:
+        def log_contents() -> Iterator[str]:
             trace = read_workload(find(name), **options)
             if not isinstance(trace, Trace):
                 raise TypeError(name)
-            yield from _told(trace)
+            yield from _contents(trace)
             yield from caveats(trace)
             nodes = trace.nodes or max(job.nodes for job in trace.jobs)
             kept = keep_cancelled_jobs(trace).on_machine(nodes)
@@ -329,7 +329,7 @@ def real_cases(find: Callable[[str], Path]) -> dict[str, Case]:
             yield from map(_row, assign(trace.on_machine(nodes), seed=1))
             yield from _swf(trace)
 
-        return told
+        return log_contents
 
     return {name: case(name, options) for name, options in REAL.items()}
 

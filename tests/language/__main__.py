@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections import Counter
 
-from tests.language.check import LIMITS, NAMES, ROOT, findings, lines_of_code, sources
+from tests.language.check import LIMITS, NAMES, ROOT, SUPPORT, amount, findings, lines_of_code, participles, sources
 
 
 def main() -> int:
@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("--under", default="", help="a folder or a file; only places below it")
     given = parser.parse_args()
     found = [finding for path in sources() for finding in findings(path)]
+    found += [finding for path in sources(folders=SUPPORT) for finding in participles(path)]
     found = [finding for finding in found if finding.place.startswith(given.under)]
     if given.list:
         for finding in found:
@@ -28,9 +29,9 @@ def main() -> int:
     counts = Counter(finding.kind for finding in found)
     exceeded = 0
     for kind, limit in LIMITS.items():
-        value = counts[kind] if kind in NAMES else counts[kind] * 10_000 / lines
+        value = amount(kind, counts[kind], lines)
         unit = "names" if kind in NAMES else "per 10,000 lines"
-        over = value >= limit
+        over = value > limit
         exceeded += over
         print(f"{kind:<12}{counts[kind]:>5}  {value:>6.1f} {unit:<17} limit {limit:g}{'  exceeded' if over else ''}")
     print(f"{lines:,} lines below {ROOT.name}" if not given.under else given.under)

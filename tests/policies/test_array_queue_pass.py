@@ -62,7 +62,7 @@ class Checked:
         assert self.loop.promises(view) == expected
 
 
-def interpreted(loop: Callable[..., int], steps: int) -> Callable[..., int]:
+def plain_loop(loop: Callable[..., int], steps: int) -> Callable[..., int]:
     """The plain source of a loop; arrays that are given by their addresses have no end."""
 
     def array(value: Any, letter: str) -> Any:
@@ -75,7 +75,7 @@ def interpreted(loop: Callable[..., int], steps: int) -> Callable[..., int]:
 
 
 @contextmanager
-def checked(
+def check_rule(
     depth: int | None = None, asking: int = 0, *, compiled: bool = False, told: Counter[str] | None = None
 ) -> Iterator[str]:
     """A rule that checks itself, on the plain loops or compiled ones."""
@@ -90,7 +90,7 @@ def checked(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled_or_plain, "LOAD_FROM", 0)
         if not compiled:
-            patch.setattr(array_queue_pass, "compiled_loop", interpreted)
+            patch.setattr(array_queue_pass, "compiled_loop", plain_loop)
         BACKFILLING.add("checked", Rule())
         try:
             yield "checked"
@@ -143,7 +143,7 @@ def test_at_each_pass_of_a_simulation(
 ) -> None:
     jobs = honest(mix.jobs) if exact else mix.jobs
     outages = data.draw(outages_for(jobs, mix.nodes)) if data.draw(st.integers(0, 3)) == 0 else []
-    with checked(depth, asking) as rule:
+    with check_rule(depth, asking) as rule:
         simulate(
             jobs, mix.nodes, mechanism, events=False, plans=mix.plans, outages=outages, order=order, backfilling=rule,
             passes=passes,
@@ -166,7 +166,7 @@ def crowd(seed: int, count: int, machine: int) -> tuple[list[Job], int]:
 def test_the_loop_is_asked() -> None:
     told: Counter[str] = Counter()
     jobs, machine = crowd(1, 60, 16)
-    with checked(told=told) as rule:
+    with check_rule(told=told) as rule:
         simulate(jobs, machine, events=False, backfilling=rule)
     assert told["long"] > 50
 
@@ -175,7 +175,7 @@ def test_the_loop_is_asked() -> None:
 def test_machine_code(depth: int | None) -> None:
     pytest.importorskip("numba")
     jobs, machine = crowd(2, 120, 32)
-    with checked(depth, asking=3, compiled=True) as rule:
+    with check_rule(depth, asking=3, compiled=True) as rule:
         starts(jobs, machine, backfilling=rule)
         starts(flexible(3, 120, 32), 32, mechanism="CUA-SPAA", backfilling=rule, order="wfp3")
 
@@ -189,7 +189,7 @@ def starts(jobs: Sequence[Job], machine: int, **options: Any) -> list[int | None
 def test_a_crowd(seed: int) -> None:
     """Compiled, against the plain reference and against plans made anew."""
     jobs, machine = crowd(seed, 250, 8 << seed % 5)
-    with checked(asking=3, compiled=True) as rule:
+    with check_rule(asking=3, compiled=True) as rule:
         found = starts(jobs, machine, backfilling=rule)
         for order in ("sjf", "wfp3", "fairshare patience=3600", "f1"):
             starts(jobs, machine, backfilling=rule, order=order)
@@ -198,7 +198,7 @@ def test_a_crowd(seed: int) -> None:
     columns = ([round(getattr(job, name) * SECOND) for job in jobs] for name in ("submit", "walltime", "runtime"))
     submit, walltime, runtime = columns
     assert found == replay_reserving(submit, [job.nodes for job in jobs], walltime, runtime, machine).start
-    with checked(4, compiled=True) as rule:
+    with check_rule(4, compiled=True) as rule:
         starts(jobs, machine, backfilling=rule)
 
 
@@ -215,7 +215,7 @@ def test_many_small_tables() -> None:
         mechanism = MECHANISMS[seed % 6].name if seed % 4 == 3 else BASELINE
         outages = random_outages(seed, mix.jobs, mix.nodes) if seed % 5 == 4 else []
         jobs = honest(mix.jobs) if seed % 2 else mix.jobs
-        with checked((None, None, 2)[seed % 7 % 3], seed % 4, compiled=True) as rule:
+        with check_rule((None, None, 2)[seed % 7 % 3], seed % 4, compiled=True) as rule:
             simulate(
                 jobs, mix.nodes, mechanism, events=False, plans=mix.plans, outages=outages, backfilling=rule,
                 order=ORDERS[seed % len(ORDERS)],
@@ -233,7 +233,7 @@ def flexible(seed: int, count: int, machine: int) -> list[Job]:
 @pytest.mark.parametrize("depth", [None, 3])
 def test_jobs_of_several_sizes_are_planned_in_the_loops(depth: int | None) -> None:
     told: Counter[str] = Counter()
-    with checked(depth, told=told) as rule:
+    with check_rule(depth, told=told) as rule:
         simulate(flexible(4, 40, 16), 16, "N-SPAA", events=False, backfilling=rule)
     assert told["long"] > 20
 
@@ -244,7 +244,7 @@ def test_more_work_than_an_array_holds_is_left_to_python() -> None:
         for job in flexible(5, 10, 8)
     ]
     assert max(job.walltime * SECOND * job.nodes for job in jobs if job.type is JobType.MALLEABLE) > 1 << 61
-    with checked() as rule:
+    with check_rule() as rule:
         found = starts(jobs, 64, mechanism="N-PAA", backfilling=rule)
     assert found == starts(jobs, 64, mechanism="N-PAA", backfilling="conservative")
 
@@ -262,7 +262,7 @@ def test_a_crowd_of_several_sizes(seed: int) -> None:
         for row, job in enumerate(jobs)
     ]
     for depth, mechanism, order in ((None, "CUA-SPAA", "fcfs"), (None, "CUP-PAA", "wfp3"), (4, "N-SPAA", "sjf")):
-        with checked(depth, compiled=True) as rule:
+        with check_rule(depth, compiled=True) as rule:
             simulate(
                 jobs, machine, mechanism, events=False, backfilling=rule, order=order,
                 outages=random_outages(seed, jobs, machine) if seed % 2 else [],
@@ -280,6 +280,6 @@ def test_times_too_large_for_the_loops_are_left_to_python() -> None:
     """Thousands of years each: the end of the plan is beyond what an array holds."""
     jobs, machine = crowd(2, 40, 8)
     jobs = [replace(job, walltime=job.walltime * 8e8) for job in jobs]
-    with checked() as rule:
+    with check_rule() as rule:
         found = starts(jobs, machine, backfilling=rule)
     assert found == starts(jobs, machine, backfilling="conservative")

@@ -47,7 +47,9 @@ def rule(name: str, plugin: Callable[[SystemView], list[Start]]) -> Iterator[str
         BACKFILLING.forget(name)
 
 
-def seen(table: Table, mechanism: str = BASELINE, **options: Any) -> list[tuple[int | None, int | None, int]]:
+def simulation_outcome(
+    table: Table, mechanism: str = BASELINE, **options: Any
+) -> list[tuple[int | None, int | None, int]]:
     """Start, end and preemptions of each job."""
     result = simulate(table.jobs, table.nodes, mechanism, events=False, engine="simpy", **options)
     return [(record.start, record.end, record.preemptions) for record in result.records]
@@ -87,7 +89,7 @@ def _on_grid(job: Job) -> Job:
 _MACHINE = 18
 
 
-def _shared(table: Table) -> Table:
+def _divisible_table(table: Table) -> Table:
     """The table with exact walltimes, all a multiple of so many ticks that any number of nodes shares them evenly.
 
     Otherwise times that should meet differ by a tick. A job that starts a tick later may find more nodes than planned
@@ -112,14 +114,14 @@ class TestReferences:
     def test_reservations(self, table: Table, depth: int | None) -> None:
         name = "conservative" if depth is None else f"easy depth={depth}"
         expected = replay_reserving(*columns(table), depth)
-        assert [start for start, _, _ in seen(table, backfilling=name)] == expected.start
+        assert [start for start, _, _ in simulation_outcome(table, backfilling=name)] == expected.start
 
     @settings(max_examples=100)
     @given(table=tables)
     def test_strict_order(self, table: Table) -> None:
         submit, nodes, _, runtime, machine = columns(table)
         expected = replay_strict(submit, nodes, runtime, machine)
-        assert [start for start, _, _ in seen(table, backfilling="none")] == expected
+        assert [start for start, _, _ in simulation_outcome(table, backfilling="none")] == expected
 
 
 class Witness:
@@ -139,7 +141,7 @@ class Witness:
         return answer
 
 
-def promised(table: Table, asked: Any, mechanism: str = BASELINE) -> list[tuple[int, int]]:
+def promises_and_starts(table: Table, asked: Any, mechanism: str = BASELINE) -> list[tuple[int, int]]:
     """First promise and start of each job that was ever promised anything."""
     witness = Witness(asked)
     with rule("witness", witness):
@@ -157,21 +159,21 @@ class TestPromises:
     def test_exact_walltimes_keep_every_first_promise(self, table: Table, depth: int) -> None:
         table = Table(honest(table.jobs), table.nodes)
         for asked in (Conservative(), Easy(depth=depth)):
-            assert all(start == promise for promise, start in promised(table, asked))
+            assert all(start == promise for promise, start in promises_and_starts(table, asked))
         # The same in the reference, where a job is promised something at its very submit.
         replayed: Replayed = replay_reserving(*columns(table))
         assert replayed.start == replayed.promise
 
     @settings(max_examples=100)
-    @given(table=job_tables(types=FLEXIBLE, max_jobs=20, max_nodes=_MACHINE).map(lambda table: _shared(table)))
+    @given(table=job_tables(types=FLEXIBLE, max_jobs=20, max_nodes=_MACHINE).map(lambda table: _divisible_table(table)))
     def test_malleable_jobs_too(self, table: Table) -> None:
-        for promise, start in promised(table, Conservative(), "N-PAA"):
+        for promise, start in promises_and_starts(table, Conservative(), "N-PAA"):
             assert start == promise
 
     def test_a_generated_week(self) -> None:
         trace = generate(replace(ThetaYear(), jobs=720), seed=3)
         table = Table(honest(as_rigid(trace)), trace.nodes or 0)
-        kept = promised(table, Conservative())
+        kept = promises_and_starts(table, Conservative())
         assert len(kept) > 100
         assert all(start == promise for promise, start in kept)
 
@@ -203,7 +205,9 @@ class TestPromises:
         replayed = replay_reserving(submit, nodes, walltime, runtime, machine)
         assert [at // SECOND for at in replayed.promise] == [0, 0, 100, 40]
         assert [at // SECOND for at in replayed.start] == [0, 0, 40, 90]
-        assert [start for start, _, _ in seen(Table(jobs, 10), backfilling="conservative")] == replayed.start
+        assert [
+            start for start, _, _ in simulation_outcome(Table(jobs, 10), backfilling="conservative")
+        ] == replayed.start
 
 
 def dense_view(draw: st.DrawFn) -> View:
@@ -211,14 +215,14 @@ def dense_view(draw: st.DrawFn) -> View:
     nodes = st.integers(1, 6)
     time = st.integers(1, 12)
 
-    def waiting(job_id: int) -> Waiting:
+    def draw_waiting_job(job_id: int) -> Waiting:
         size = draw(nodes)
         kind = draw(st.sampled_from([JobType.RIGID, JobType.RIGID, JobType.MALLEABLE]))
         least = draw(st.integers(1, size)) if kind is JobType.MALLEABLE else None
         walltime = draw(time)
         return Waiting(job_id, size, walltime, kind, least=least, runtime=draw(st.integers(1, walltime)))
 
-    queue = [waiting(number) for number in range(draw(st.integers(1, 6)))]
+    queue = [draw_waiting_job(number) for number in range(draw(st.integers(1, 6)))]
     urgent = [
         Waiting(50 + number, draw(nodes), draw(time), JobType.ON_DEMAND) for number in range(draw(st.integers(0, 1)))
     ]
@@ -256,15 +260,15 @@ class TestOneProfileForAll:
     def test_depth_1_is_easy_in_whole_simulations(self, mechanism: str, table: Table, length: str) -> None:
         outlook = Outlook(1, by_runtime=length == "runtime")
         with rule("planned", lambda view: plan_queue(view, outlook)):
-            planned = seen(table, mechanism, backfilling="planned")
-        assert planned == seen(table, mechanism, backfill_length=length)
+            planned = simulation_outcome(table, mechanism, backfilling="planned")
+        assert planned == simulation_outcome(table, mechanism, backfill_length=length)
 
     @pytest.mark.system
     def test_depth_1_is_easy_on_a_real_trace(self) -> None:
         trace = read_trace(trace_file("KTH-SP2-1996-2.1-cln.swf.gz")).on_machine(100)
         table = Table(as_rigid(replace(trace, jobs=trace.jobs[:6000])), 100)
         with rule("planned", lambda view: plan_queue(view, Outlook(1))):
-            assert seen(table, backfilling="planned") == seen(table)
+            assert simulation_outcome(table, backfilling="planned") == simulation_outcome(table)
 
     @settings(max_examples=300)
     @given(view=views)
@@ -276,7 +280,9 @@ class TestOneProfileForAll:
     @settings(max_examples=60)
     @given(table=job_tables(types=(JobType.RIGID, JobType.ON_DEMAND)), mechanism=st.sampled_from(MECHANISMS))
     def test_great_depth_is_conservative_in_whole_simulations(self, table: Table, mechanism: str) -> None:
-        assert seen(table, mechanism, backfilling="easy depth=99") == seen(table, mechanism, backfilling="conservative")
+        assert simulation_outcome(table, mechanism, backfilling="easy depth=99") == simulation_outcome(
+            table, mechanism, backfilling="conservative"
+        )
 
     @settings(max_examples=300)
     @given(view=views, depth=st.integers(1, 7))
@@ -403,7 +409,7 @@ def test_rules_differ_where_they_should() -> None:
     150 s) delays job 3, not job 2; job 5 (2, 90 s) delays nobody."""
     jobs = [rigid(1, 0, 8, 100), rigid(2, 1, 8, 40), rigid(3, 2, 9, 40), rigid(4, 3, 2, 150), rigid(5, 4, 2, 90)]
     first = {
-        name: [start and start // SECOND for start, _, _ in seen(Table(jobs, 10), backfilling=name)]
+        name: [start and start // SECOND for start, _, _ in simulation_outcome(Table(jobs, 10), backfilling=name)]
         for name in ("none", "easy", "easy depth=2", "conservative")
     }
     assert first == {
@@ -424,5 +430,5 @@ def test_an_on_demand_job_that_waits_stands_first_under_every_rule() -> None:
 @pytest.mark.parametrize("name", ["easy depth=2", "conservative"])
 def test_open_reservations_release_what_they_have_by_then(name: str) -> None:
     """Job 4's reservation gets nothing before 200: it must not release six nodes then, on which job 6 could go on."""
-    times = seen(Table(NOTHING_TO_RELEASE, 10), "CUA-PAA", backfilling=name)
+    times = simulation_outcome(Table(NOTHING_TO_RELEASE, 10), "CUA-PAA", backfilling=name)
     assert times[4:] == [(2000 * SECOND, 2100 * SECOND, 0), (2100 * SECOND, 4600 * SECOND, 0)]

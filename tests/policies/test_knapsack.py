@@ -95,7 +95,7 @@ class TestCover:
         assert cheapest_cover(items, 250) == items[:250]
 
 
-def lost(view: Any, actions: Sequence[Preempt | Shrink]) -> int:
+def lost_node_ticks(view: Any, actions: Sequence[Preempt | Shrink]) -> int:
     """The node-ticks that the preemptions of a decision lose, warnings included."""
     running = {run.job_id: run for run in view.running}
     loss = 0
@@ -106,7 +106,7 @@ def lost(view: Any, actions: Sequence[Preempt | Shrink]) -> int:
     return loss
 
 
-def freed(view: Any, actions: Sequence[Preempt | Shrink]) -> int:
+def count_freed_nodes(view: Any, actions: Sequence[Preempt | Shrink]) -> int:
     running = {run.job_id: run for run in view.running}
     return sum(
         action.nodes if isinstance(action, Shrink) else running[action.job_id].nodes - running[action.job_id].borrowed
@@ -142,8 +142,8 @@ class TestStrategies:
         ):
             assert exact.room(view, REQUEST) == room
             actions = exact.make_room(view, REQUEST, missing)
-            assert freed(view, actions) >= missing
-            assert lost(view, actions) <= lost(view, greedy.make_room(view, REQUEST, missing))
+            assert count_freed_nodes(view, actions) >= missing
+            assert lost_node_ticks(view, actions) <= lost_node_ticks(view, greedy.make_room(view, REQUEST, missing))
 
     @settings(max_examples=500)
     @given(view=busy_views(), data=st.data())
@@ -162,9 +162,9 @@ class TestStrategies:
                     run.nodes - run.min_nodes for run in others if run.type is JobType.MALLEABLE and not run.borrowed
                 )
                 if sum(run.nodes - run.borrowed for run in chosen) + give >= missing:
-                    least.append(lost(view, [Preempt(run.job_id) for run in chosen]))
+                    least.append(lost_node_ticks(view, [Preempt(run.job_id) for run in chosen]))
         actions = LeastLossAtArrival(shrink=True).make_room(view, REQUEST, missing)
-        assert lost(view, actions) == min(least)
+        assert lost_node_ticks(view, actions) == min(least)
         running = {run.job_id: run for run in view.running}
         preempted = [action.job_id for action in actions if isinstance(action, Preempt)]
         for action in actions:
@@ -174,7 +174,7 @@ class TestStrategies:
                 assert not run.borrowed
                 assert run.nodes - action.nodes >= run.min_nodes
         shrunk = sum(action.nodes for action in actions if isinstance(action, Shrink))
-        assert not shrunk or freed(view, actions) == missing
+        assert not shrunk or count_freed_nodes(view, actions) == missing
 
     def test_a_warning_counts(self) -> None:
         """Ten node-seconds of setup against eleven lost; the malleable one also stays under warning on its nodes."""
@@ -208,7 +208,7 @@ class Both:
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
         answers = [strategy.make_room(view, request, missing) for strategy in (self.first, self.second)]
-        self.losses.append((lost(view, answers[0]), lost(view, answers[1])))
+        self.losses.append((lost_node_ticks(view, answers[0]), lost_node_ticks(view, answers[1])))
         return list(answers[0])
 
 

@@ -18,7 +18,7 @@ from tests.support.jobs import malleable, rigid
 MAINTENANCE = OutageKind.MAINTENANCE
 
 
-def simulated(jobs: list[Batch], machine: int, windows: list[Closed], **options: Any) -> Result:
+def simulate_windows(jobs: list[Batch], machine: int, windows: list[Closed], **options: Any) -> Result:
     table = [rigid(job.job_id, job.submit, job.nodes, job.runtime, job.walltime) for job in jobs]
     outages = [Outage(MAINTENANCE, window.start, window.end, window.nodes) for window in windows]
     return simulate(table, machine, outages=outages, **options)
@@ -46,7 +46,7 @@ def cases(draw: st.DrawFn) -> tuple[list[Batch], int, list[Closed]]:
 @given(case=cases())
 def test_easy_with_windows_is_a_plain_reading_of_it(case: tuple[list[Batch], int, list[Closed]]) -> None:
     jobs, machine, windows = case
-    result = simulated(jobs, machine, windows)
+    result = simulate_windows(jobs, machine, windows)
     first = min(job.submit for job in jobs)
     # What was over before the first submit has no part, and the simulated clock begins there.
     assert {record.job_id: (record.start or 0) / 1e6 for record in result.records} == replay(jobs, machine, windows)
@@ -61,14 +61,18 @@ def test_easy_with_windows_is_a_plain_reading_of_it(case: tuple[list[Batch], int
 def test_a_window_that_nobody_reaches_changes_nothing(case: tuple[list[Batch], int, list[Closed]], far: int) -> None:
     jobs, machine, _ = case
     late = 10_000
-    assert simulated(jobs, machine, [Closed(late, late + 1, machine)]).records == simulated(jobs, machine, []).records
+    assert (
+        simulate_windows(jobs, machine, [Closed(late, late + 1, machine)]).records
+        == simulate_windows(jobs, machine, []).records
+    )
 
 
 def test_a_partial_window_drains_only_its_part() -> None:
     """Ten nodes, six of them away from 100 to 200: four may go on."""
     jobs = [Batch(1, 0, 4, 150, 150), Batch(2, 0, 1, 150, 150), Batch(3, 0, 6, 100, 100), Batch(4, 0, 5, 200, 10)]
     found = {
-        record.job_id: (record.start or 0) // 10**6 for record in simulated(jobs, 10, [Closed(100, 200, 6)]).records
+        record.job_id: (record.start or 0) // 10**6
+        for record in simulate_windows(jobs, 10, [Closed(100, 200, 6)]).records
     }
     # Job 2 would be the fifth node in the window, until job 1 ends; job 3 ends when it begins. Job 4 never fits beside.
     assert found == {1: 0, 2: 150, 3: 0, 4: 200}
@@ -78,14 +82,16 @@ def test_at_every_instant_of_overlapping_windows_there_are_enough_nodes() -> Non
     """Two windows of four and three of ten nodes, which overlap from 60 to 80: then only three are left."""
     windows = [Closed(50, 80, 4), Closed(60, 100, 3)]
     for nodes, walltime, start in ((6, 60, 0), (6, 61, 80), (3, 500, 0), (4, 500, 80), (7, 61, 80), (8, 500, 100)):
-        result = simulated([Batch(1, 0, nodes, walltime, walltime)], 10, windows)
+        result = simulate_windows([Batch(1, 0, nodes, walltime, walltime)], 10, windows)
         assert result.records[0].start == start * 10**6, (nodes, walltime)
 
 
 def test_the_first_job_keeps_its_time_after_the_window() -> None:
     """Job 1 needs the whole machine for longer than until the window: it is promised its end, and others go first."""
     jobs = [Batch(1, 0, 4, 100, 100), Batch(2, 0, 4, 50, 50), Batch(3, 0, 1, 51, 51), Batch(4, 1, 1, 49, 49)]
-    found = {record.job_id: (record.start or 0) // 10**6 for record in simulated(jobs, 4, [Closed(50, 60, 4)]).records}
+    found = {
+        record.job_id: (record.start or 0) // 10**6 for record in simulate_windows(jobs, 4, [Closed(50, 60, 4)]).records
+    }
     assert found == {1: 60, 2: 0, 3: 160, 4: 160}
 
 
@@ -102,9 +108,9 @@ def test_a_malleable_job_takes_the_largest_size_that_the_window_leaves() -> None
 def test_runtimes_are_nothing_that_a_window_knows() -> None:
     """``backfill_length = runtime`` is about the first job; a window sees walltimes."""
     jobs = [Batch(1, 0, 3, 40, 40), Batch(2, 1, 4, 30, 30), Batch(3, 2, 1, 90, 10)]
-    records = simulated(jobs, 4, [Closed(80, 90, 4)], backfill_length="runtime").records
+    records = simulate_windows(jobs, 4, [Closed(80, 90, 4)], backfill_length="runtime").records
     assert [(record.start or 0) // 10**6 for record in records] == [0, 40, 90]
-    records = simulated(jobs, 4, [Closed(100, 101, 4)], backfill_length="runtime").records
+    records = simulate_windows(jobs, 4, [Closed(100, 101, 4)], backfill_length="runtime").records
     assert [(record.start or 0) // 10**6 for record in records] == [0, 40, 2]
 
 
@@ -118,20 +124,20 @@ class TestSpare:
         assert spare(self.view, 35, [(19, 3), (27, 1)]) == 10 - 4 - 7 - 1
 
     def test_the_ends_of_windows_and_jobs(self) -> None:
-        def left(until: int, **own: Any) -> int:
+        def spare_nodes(until: int, **own: Any) -> int:
             return spare(View(10, nodes=10, **own), until)
 
-        assert left(99) == 10
+        assert spare_nodes(99) == 10
         # A window within a microsecond of the time is later, and a job that ends within one of its start is gone.
         one = [Window(20, 30, 4)]
-        assert [left(until, windows=one) for until in (21, 22)] == [10, 6]
-        assert [left(40, windows=one, releases=[(end, 1, 3)]) for end in (21, 22)] == [6, 3]
+        assert [spare_nodes(until, windows=one) for until in (21, 22)] == [10, 6]
+        assert [spare_nodes(40, windows=one, releases=[(end, 1, 3)]) for end in (21, 22)] == [6, 3]
         started = View(10, windows=one, nodes=10)
         assert [spare(started, 40, [(end, 3)]) for end in (21, 22)] == [6, 3]
         # One that has begun counts from now on; those that end when another starts need no nodes with it.
-        assert left(40, windows=[Window(-9, 30, 4)], releases=[(1, 1, 2), (2, 2, 1)]) == 5
-        assert left(40, windows=[Window(10, 20, 4), Window(20, 30, 3)]) == 6
-        assert left(40, windows=[Window(10, 20, 2), Window(20, 30, 3)], releases=[(15, 1, 4)]) == 4
+        assert spare_nodes(40, windows=[Window(-9, 30, 4)], releases=[(1, 1, 2), (2, 2, 1)]) == 5
+        assert spare_nodes(40, windows=[Window(10, 20, 4), Window(20, 30, 3)]) == 6
+        assert spare_nodes(40, windows=[Window(10, 20, 2), Window(20, 30, 3)], releases=[(15, 1, 4)]) == 4
 
     def test_borrowed_nodes_of_reservations_stay_with_their_jobs(self) -> None:
         window = [Window(21, 30, 4)]

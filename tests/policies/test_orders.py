@@ -34,7 +34,7 @@ HOUR = 3600.0
 WEEK = 7 * 24 * HOUR
 
 
-def waiting(job_id: int = 1, nodes: int = 1, walltime: float = HOUR, submit: float = 0, **others: Any) -> Any:
+def waiting_job(job_id: int = 1, nodes: int = 1, walltime: float = HOUR, submit: float = 0, **others: Any) -> Any:
     """A job in the queue; seconds."""
     return SimpleNamespace(
         job_id=job_id, nodes=nodes, walltime=round(walltime * SECOND), submit=round(submit * SECOND),
@@ -58,7 +58,7 @@ def key(name: str, job: Any, now: float, **others: Any) -> Any:
 class TestFormulas:
     """Worked by hand: 512 nodes for 2 h, submitted after 1,000 s, now after 4,600 s: it has waited an hour."""
 
-    JOB = waiting(nodes=512, walltime=2 * HOUR, submit=1000)
+    JOB = waiting_job(nodes=512, walltime=2 * HOUR, submit=1000)
 
     @pytest.mark.parametrize(
         ("name", "value"),
@@ -90,25 +90,25 @@ class TestFormulas:
     def test_what_would_not_be_defined_is(self) -> None:
         now = 0.0
         for name in ORDERS:
-            for job in (waiting(walltime=0), waiting(nodes=1, walltime=HOUR), waiting(walltime=1e-6)):
+            for job in (waiting_job(walltime=0), waiting_job(nodes=1, walltime=HOUR), waiting_job(walltime=1e-6)):
                 found = key(name, job, now)
                 for number in found if isinstance(found, tuple) else (found,):
                     assert math.isfinite(number), name
         # Below a second everything counts as a second, one node as two, and the first instant as the first second.
-        assert key("wfp3", waiting(walltime=0), 2) == -8
-        assert key("unicep", waiting(nodes=1), HOUR) == key("unicep", waiting(nodes=2), HOUR) == -1
-        assert key("f1", waiting(walltime=0, submit=0), 0) == 0
-        assert key("f4", waiting(nodes=4, walltime=9, submit=0.5), 5) == 18
+        assert key("wfp3", waiting_job(walltime=0), 2) == -8
+        assert key("unicep", waiting_job(nodes=1), HOUR) == key("unicep", waiting_job(nodes=2), HOUR) == -1
+        assert key("f1", waiting_job(walltime=0, submit=0), 0) == 0
+        assert key("f4", waiting_job(nodes=4, walltime=9, submit=0.5), 5) == 18
 
     def test_older_smaller_shorter(self) -> None:
-        small, large = waiting(nodes=2, walltime=10), waiting(nodes=8, walltime=3)
+        small, large = waiting_job(nodes=2, walltime=10), waiting_job(nodes=8, walltime=3)
         for name, first in (
             ("sjf", large), ("ljf", small), ("smallest", small), ("largest", large), ("saf", small), ("laf", large),
             ("wfp3", large), ("unicep", large), ("f3", small),
         ):  # fmt: skip
             assert min((small, large), key=lambda job: key(name, job, 60)) is first, name
-        older = waiting(submit=1)
-        younger = waiting(submit=2)
+        older = waiting_job(submit=1)
+        younger = waiting_job(submit=2)
         for name in ("fcfs", "sjf", "ljf", "saf", "laf", "smallest", "largest", "fairshare"):
             assert key(name, older, 60) < key(name, younger, 60), name
 
@@ -129,7 +129,7 @@ class TestMultifactor:
         # Slurm's classic fair share: half as much at a usage of the share, 2^(-0.75 x 2) with two accounts.
         used = {"a": 30.0, "b": 10.0, None: 40.0}
         name = "multifactor fairshare=1000 accounts=2 qos=100 factors=b:0.5+c:1"
-        keys = [key(name, waiting(project=project), 60, used=used)[0] for project in "abc"]
+        keys = [key(name, waiting_job(project=project), 60, used=used)[0] for project in "abc"]
         assert keys == [-math.floor(1000 * 2**-1.5), -math.floor(1000 * 2**-0.5 + 50), -1100.0]
 
     def test_shares_are_ranked(self) -> None:
@@ -137,20 +137,20 @@ class TestMultifactor:
         used = {"a": 30.0, "b": 10.0, None: 40.0}
         for shares, expected in (("a:3+b:1", [-1000.0, -1000.0, 0.0]), ("a:4+b:1", [-1000.0, -500.0, 0.0])):
             name = f"multifactor fairshare=1000 shares={shares}"
-            assert [key(name, waiting(project=project), 60, used=used)[0] for project in "abc"] == expected
+            assert [key(name, waiting_job(project=project), 60, used=used)[0] for project in "abc"] == expected
 
     def test_ages_grow_at_intervals(self) -> None:
         # At 4,600 s the last calculation was at 4,500 s; a job of 4,550 s has age 0 until 4,800 s.
         ages = [(1000, 4600, 3500), (4550, 4600, 0), (4550, 4800, 250)]
         for submit, now, age in ages:
             name = "multifactor age=7200 max_age=7200 period=300"
-            assert key(name, waiting(submit=submit), now)[0] == -age
+            assert key(name, waiting_job(submit=submit), now)[0] == -age
 
     @pytest.mark.parametrize("more", [{"accounts": 3}, {"shares": "a:2+b:1", "period": 700.0}])
     @given(rows=st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 4096), st.sampled_from("abc")), min_size=1))
     def test_many_jobs_have_the_same_keys(self, rows: list[tuple[int, int, str]], more: dict[str, Any]) -> None:
         order = Multifactor(age=100, size=77, fairshare=500, qos=50, max_age=7200, factors="b:0.3", **more)
-        jobs = [waiting(submit=submit, nodes=nodes, project=project) for submit, nodes, project in rows]
+        jobs = [waiting_job(submit=submit, nodes=nodes, project=project) for submit, nodes, project in rows]
         seen = view(9000, nodes=4096, used={"a": 30.0, "b": 10.0, None: 40.0})
         ranking, key_of = order.ranking(), order.at(seen)
         traits = np.array([ranking.traits(job) for job in jobs]).T
@@ -161,21 +161,23 @@ class TestMultifactor:
 class TestFairShare:
     def test_the_least_usage_first(self) -> None:
         used = {"a": 30.0, "b": 10.0, None: 40.0}
-        greedy, modest, new = (waiting(project=name, submit=submit) for name, submit in (("a", 1), ("b", 2), ("c", 3)))
+        greedy, modest, new = (
+            waiting_job(project=name, submit=submit) for name, submit in (("a", 1), ("b", 2), ("c", 3))
+        )
         keys = [key("fairshare", job, 60, used=used) for job in (greedy, modest, new)]
         assert keys == [(0.75, SECOND), (0.25, 2 * SECOND), (0.0, 3 * SECOND)]
 
     def test_patience_makes_up_for_usage(self) -> None:
         # Waiting 30 s of 40 s makes up for three quarters.
-        job = waiting(project="a", submit=30)
+        job = waiting_job(project="a", submit=30)
         assert key("fairshare patience=40", job, 60, used={"a": 30.0, None: 40.0}) == (0.0, 30 * SECOND)
 
     def test_the_user_where_there_is_no_project(self) -> None:
-        assert account_name(waiting(user="ann")) == "ann"
-        assert account_name(waiting(user="ann", project="p")) == "p"
+        assert account_name(waiting_job(user="ann")) == "ann"
+        assert account_name(waiting_job(user="ann", project="p")) == "p"
         used = {"ann": 1.0, "p": 0.5, None: 2.0}
-        assert key("fairshare", waiting(user="ann"), 9, used=used) == (0.5, 0)
-        assert key("fairshare", waiting(user="ann", project="p"), 9, used=used) == (0.25, 0)
+        assert key("fairshare", waiting_job(user="ann"), 9, used=used) == (0.5, 0)
+        assert key("fairshare", waiting_job(user="ann", project="p"), 9, used=used) == (0.25, 0)
 
     def test_the_ledger_halves_and_adds(self) -> None:
         ledger = UsageLedger(100.0)
@@ -268,14 +270,16 @@ PLAIN: dict[str, Callable[[Mapping[str, Any], int, float], Any]] = {
 def _fair(t: Mapping[str, Any], job: int, now: float, start: Mapping[int, float]) -> Any:
     tau = WEEK / math.log(2)
 
-    def used(chosen: Callable[[int], bool]) -> float:
+    def decayed_usage(chosen: Callable[[int], bool]) -> float:
         return sum(
             t["nodes"][i] * tau * (2 ** (-(now - min(now, start[i] + t["runtime"][i])) / WEEK)
                                    - 2 ** (-(now - start[i]) / WEEK))
             for i in start if chosen(i)
         )  # fmt: skip
 
-    return round(used(lambda i: t["group"][i] == t["group"][job]) / (used(lambda i: True) or 1), 12), t["submit"][job]
+    return round(
+        decayed_usage(lambda i: t["group"][i] == t["group"][job]) / (decayed_usage(lambda i: True) or 1), 12
+    ), t["submit"][job]
 
 
 def _table(seed: int) -> dict[str, Any]:
@@ -375,11 +379,11 @@ def test_the_queue_is_sorted_as_a_plain_sort_would(name: str) -> None:
 def test_keys_are_made_once_for_an_instant() -> None:
     calls: list[int] = []
 
-    def counted(job: Any, now: int) -> int:
+    def count_calls(job: Any, now: int) -> int:
         calls.append(job.job_id)
         return -int(job.submit)
 
-    queue = Queue(Order(counted))
+    queue = Queue(Order(count_calls))
     first, second = _state(0, 0, 1, 10), _state(1, 5, 1, 10)
     queue.add(first, 0)
     queue.add(second, 0)
@@ -393,15 +397,15 @@ def test_keys_are_made_once_for_an_instant() -> None:
 
 
 def test_an_order_that_fails_is_one_sentence_with_its_name() -> None:
-    def mixed(job: Any, now: int) -> Any:
+    def mixed_keys(job: Any, now: int) -> Any:
         return "one" if job.job_id == 1 else 2
 
-    def broken(job: Any, now: int) -> Any:
+    def failing_key(job: Any, now: int) -> Any:
         return job.priority
 
     jobs = [rigid(number, 0, 2, 10) for number in (1, 2, 3)]
     nan = ((lambda job, now: float("nan") if job.job_id == 2 else 0.0), "(a key is NaN|the key of job 2 is nan)")
-    for plugin, words in ((mixed, "not supported between"), (broken, "no attribute 'priority'"), nan):
+    for plugin, words in ((mixed_keys, "not supported between"), (failing_key, "no attribute 'priority'"), nan):
         for static in (False, True):
             ORDERS.add("bad", Order(plugin, static=static))
             try:
@@ -415,5 +419,5 @@ def test_an_order_that_needs_the_machine_says_so() -> None:
     order = ORDERS["alcf"]
     assert order.at is not None
     with pytest.raises(InputError, match=r"call at\(view\)"):
-        order.key(waiting(), 0)
+        order.key(waiting_job(), 0)
     assert ORDERS["fairshare half_life=60"].half_life == 60 == FairShare(60).half_life

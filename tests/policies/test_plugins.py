@@ -36,7 +36,7 @@ EXAMPLES = {"AgedShortest": "aged", "YoungestFirst": "youngest", "halving": "hal
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plugin_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example package as pip installs it, without a network."""
     if find_spec("hatchling") is None:
         pytest.skip("hatchling, with which the example package is built, is not installed: pip install -e '.[dev]'")
@@ -52,14 +52,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def example(installed: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+def example(plugin_place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     """The installed package's module; the working directory is empty."""
-    monkeypatch.syspath_prepend(str(installed))
-    monkeypatch.setenv("PYTHONPATH", f"{installed}:{ROOT}")
+    monkeypatch.syspath_prepend(str(plugin_place))
+    monkeypatch.setenv("PYTHONPATH", f"{plugin_place}:{ROOT}")
     monkeypatch.chdir(tmp_path)
     import holdfast_example  # type: ignore[import-not-found]
 
-    assert Path(holdfast_example.__file__).is_relative_to(installed)
+    assert Path(holdfast_example.__file__).is_relative_to(plugin_place)
     yield holdfast_example
     sys.modules.pop("holdfast_example")
 

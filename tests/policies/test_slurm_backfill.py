@@ -106,12 +106,12 @@ def test_of_each_user_the_first_jobs_are_looked_at() -> None:
         Job(4, JobType.RIGID, submit=3, nodes=1, runtime=60, walltime=60, user="ben"),
     ]
 
-    def started(rule: str) -> dict[int, float]:
+    def start_times(rule: str) -> dict[int, float]:
         records = simulate(jobs, 4, backfilling=rule).records
         return {record.job_id: (record.start or 0) / SECOND for record in records}
 
-    assert started("slurm") == {1: 0, 2: 600, 3: 2, 4: 62}
-    assert started("slurm user=1") == {1: 0, 2: 600, 3: 660, 4: 3}
+    assert start_times("slurm") == {1: 0, 2: 600, 3: 2, 4: 62}
+    assert start_times("slurm user=1") == {1: 0, 2: 600, 3: 660, 4: 3}
 
 
 def test_running_jobs_that_end_at_about_the_same_time_are_taken_together() -> None:
@@ -124,7 +124,7 @@ def test_running_jobs_that_end_at_about_the_same_time_are_taken_together() -> No
     assert list(starts(SlurmBackfill(), 4, queue, running)) == [2]
 
 
-def planned(nodes: int, wish: Wish, running: dict[int, int]) -> int:
+def planned_start(nodes: int, wish: Wish, running: dict[int, int]) -> int:
     """When a job that must wait would start [s]; running jobs by nodes, with their ends [s]."""
     ends = [(end * SECOND, held) for held, end in running.items()]
     _, kept = named_plan(SlurmBackfill(), 0, nodes, [wish._replace(walltime=wish.walltime * SECOND)], ends)
@@ -135,14 +135,14 @@ def test_ends_far_from_the_first_one_are_seen_coarsely() -> None:
     # Plans that slurmctld 22.05 logged. The window of the first end is up to 480; the next one doubles until it holds
     # 5,042, and then holds 7,075, too.
     running = {place(13, 14, 15, 16): 422, place(1, 2, 3, 4): 5042, place(5, 6, 7, 8, 9): 7075}
-    assert planned(16, Wish(19, 8, 600), running) == 7075
-    assert planned(16, Wish(19, 7, 600), running) == 422
+    assert planned_start(16, Wish(19, 8, 600), running) == 7075
+    assert planned_start(16, Wish(19, 7, 600), running) == 422
     # Of other ends the second is alone in its window.
     running = {place(5, 6): 478, place(9, 10, 11, 12, 13, 14, 15, 16): 3058, place(1, 2, 3, 4): 5936}
-    assert planned(16, Wish(12, 8, 1800), running) == 3058
+    assert planned_start(16, Wish(12, 8, 1800), running) == 3058
     # 1,136, 4,323 and 4,697: the second and the third are together, although 4 nodes are free after the second.
     running = {place(6, 7): 1136, place(9, 10, 11, 12, 13, 14, 15, 16): 4323, place(1, 2, 3, 4, 5): 4697}
-    assert planned(16, Wish(11, 4, 7200), running) == 4697
+    assert planned_start(16, Wish(11, 4, 7200), running) == 4697
 
 
 def test_what_has_started_is_preferred_by_the_next_plan() -> None:

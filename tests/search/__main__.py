@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
                 small = smallest(case, partial(_fails, kind))
                 print(f"# case {index} of seed {given.seed}: {found[0]}")
                 print(f"# made small: {faults(small)[0]}")
-                print(small.told(), flush=True)
+                print(small.source(), flush=True)
     print(f"{tried:,} simulations of {jobs:,} jobs in {time.monotonic() - began:.0f} s, {kinds.total()} break a law")
     for kind, count in kinds.most_common():
         print(f"{count:8,}  {kind}")

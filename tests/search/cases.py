@@ -93,12 +93,12 @@ class Case:
             **self.options,
         )
 
-    def told(self) -> str:
+    def source(self) -> str:
         """As Python, for a test."""
         lines = [f"nodes={self.nodes}, mechanism={self.mechanism!r}, options={dict(self.options)!r},"]
-        lines += ["jobs=[", *(f"    {_told(job)}," for job in self.jobs), "],"]
+        lines += ["jobs=[", *(f"    {_source(job)}," for job in self.jobs), "],"]
         if self.outages:
-            lines += ["outages=[", *(f"    {_told(outage)}," for outage in self.outages), "],"]
+            lines += ["outages=[", *(f"    {_source(outage)}," for outage in self.outages), "],"]
         if self.failures is not None:
             lines.append(f"failures={self.failures!r},")
         used = {job.plan for job in self.jobs}
@@ -106,7 +106,7 @@ class Case:
         return "\n".join(lines)
 
 
-def _told(item: Job | Outage) -> str:
+def _source(item: Job | Outage) -> str:
     given = []
     for spec in fields(item):
         value = getattr(item, spec.name)
@@ -147,7 +147,7 @@ def draw_case(pick: Pick, *, max_jobs: int = 12, max_nodes: int = 24) -> Case:
         failures=_failures(pick, jobs, mix.nodes) if pick(0, 3) == 0 else None,
         numbers={name: mix.numbers[name] for name in {job.plan for job in jobs} if name},
     )
-    return _scaled(pick, case) if pick(0, 7) == 0 else case
+    return _scale(pick, case) if pick(0, 7) == 0 else case
 
 
 def seeded_case(seed: int, index: int) -> Case:
@@ -178,7 +178,7 @@ def _failures(pick: Pick, jobs: Sequence[Job], nodes: int) -> FailureRate:
     return FailureRate(between * nodes, longest * pick(1, 8) / 8, (0.0, 0.0, 1.0)[pick(0, 2)], seed=pick(0, 999))
 
 
-def _scaled(pick: Pick, case: Case) -> Case:
+def _scale(pick: Pick, case: Case) -> Case:
     """The same on a huge machine, or at another pace: up to centuries, down to ticks."""
     size = (1, 1000, 400_000)[pick(0, 2)]
     pace = (1.0, 1e-6, 1e5)[pick(0, 2)]
@@ -194,9 +194,9 @@ def _scaled(pick: Pick, case: Case) -> Case:
             rate = None
     scaled = replace(
         case,
-        jobs=tuple(_rescaled(job, size, pace) for job in case.jobs),
+        jobs=tuple(_rescale(job, size, pace) for job in case.jobs),
         nodes=case.nodes * size,
-        outages=tuple(_rescaled(outage, size, pace) for outage in case.outages),
+        outages=tuple(_rescale(outage, size, pace) for outage in case.outages),
         options={
             name: value * pace if name in ("warning", "timeout") else value for name, value in case.options.items()
         },
@@ -218,7 +218,7 @@ def _scaled(pick: Pick, case: Case) -> Case:
     return scaled
 
 
-def _rescaled(item: Any, size: int, pace: float) -> Any:
+def _rescale(item: Any, size: int, pace: float) -> Any:
     changed: dict[str, Any] = {"nodes": item.nodes * size}
     if getattr(item, "min_nodes", None) is not None:
         changed["min_nodes"] = item.min_nodes * size

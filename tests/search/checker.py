@@ -16,7 +16,7 @@ from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.outages.outage import OutageKind
 from holdfast.workloads.table.job import Job, JobType
 from tests.search.cases import Case
-from tests.search.replays import ENDS, Stint, booked, stints_of
+from tests.search.replays import ENDS, Stint, node_tick_uses, stints_of
 
 __all__ = ["broken_laws"]
 
@@ -111,7 +111,7 @@ def _lives(case: Case, result: Result, jobs: dict[int, Job], stints: dict[int, l
         last = runs[-1].end + result.origin if runs else record.end
         if record.end != last and record.status != "cancelled":
             yield f"{name} ends at {record.end}, its last run at {last}"
-        yield from _submitted(job, record.submit, records, name)
+        yield from _submit_problems(job, record.submit, records, name)
         if job.cancelled_at is not None:
             patience = max(0, to_ticks(job.cancelled_at) - to_ticks(job.submit))
             until = max(record.submit + patience, begin)
@@ -120,13 +120,13 @@ def _lives(case: Case, result: Result, jobs: dict[int, Job], stints: dict[int, l
         preempted = sum(run.warned is not None or run.ending == "preempt" for run in runs)
         if record.preemptions != preempted:
             yield f"{name} counts {record.preemptions} of {preempted} preemptions"
-        if _served(case, job) and preempted and not (case.outages or case.failures):
+        if _is_served(case, job) and preempted and not (case.outages or case.failures):
             yield f"{name} is preempted"
         if events[job_id]["requeue"] > preempted:
             yield f"{name} is queued again {events[job_id]['requeue']} times after {preempted} preemptions"
 
 
-def _submitted(job: Job, submit: int, records: dict[int, object], name: str) -> Iterator[str]:
+def _submit_problems(job: Job, submit: int, records: dict[int, object], name: str) -> Iterator[str]:
     """When the table says, or after the job that it depends on."""
     assert job.submit is not None
     expected = to_ticks(job.submit)
@@ -151,7 +151,7 @@ def _account(case: Case, result: Result, jobs: dict[int, Job], stints: dict[int,
         runs = [run for run in stints.get(record.job_id, []) if run.ending]
         ended = record.status in ("completed", "killed")
         baseline = case.mechanism == "baseline"
-        for found in booked(job, runs, courses.get(job.job_id, ()), baseline=baseline, strict=ended):
+        for found in node_tick_uses(job, runs, courses.get(job.job_id, ()), baseline=baseline, strict=ended):
             if isinstance(found, str):
                 yield f"job {job.job_id} ({job.type}) {found}"
                 continue
@@ -205,7 +205,7 @@ def _queue(case: Case, result: Result, jobs: dict[int, Job]) -> Iterator[str]:
         tenant = now if entry.cause == "tenant" else tenant
         if job_id < 0:
             continue
-        if event in ("requeue", "wait") or (event == "submit" and not _served(case, jobs[job_id])):
+        if event in ("requeue", "wait") or (event == "submit" and not _is_served(case, jobs[job_id])):
             waiting.add(job_id)
         elif event in ("start", "gather", "cancel"):
             waiting.discard(job_id)
@@ -242,7 +242,7 @@ def _holds(result: Result, jobs: dict[int, Job]) -> Iterator[str]:
             yield f"{name} is eligible at {until}, and before: {early}"
 
 
-def _served(case: Case, job: Job) -> bool:
+def _is_served(case: Case, job: Job) -> bool:
     return job.type is JobType.ON_DEMAND and case.mechanism != "baseline"
 
 

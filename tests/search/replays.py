@@ -11,7 +11,7 @@ from holdfast.simulator.machine.stochastic import ReservationRecord
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import Job, JobType
 
-__all__ = ["ENDS", "Stint", "booked", "stints_of"]
+__all__ = ["ENDS", "Stint", "node_tick_uses", "stints_of"]
 
 #: Events after which a job has no nodes.
 ENDS = ("preempt", "expire", "complete", "kill", "cancel")
@@ -78,7 +78,7 @@ def stints_of(result: Result, jobs: Mapping[int, Job]) -> dict[int, list[Stint]]
     return found
 
 
-def booked(
+def node_tick_uses(
     job: Job, stints: Sequence[Stint], reservations: Sequence[ReservationRecord], *, baseline: bool, strict: bool
 ) -> Iterator[str | tuple[str, int]]:
     """What the node-ticks of a job went into, as (use, node-ticks); and a sentence for each law that it breaks.
@@ -101,10 +101,10 @@ def booked(
     elif job.type is JobType.MALLEABLE and not baseline:
         yield from _malleable(job, stints, done=strict)
     else:
-        yield from _fixed(job, stints, baseline=baseline)
+        yield from _rigid_uses(job, stints, baseline=baseline)
 
 
-def _fixed(job: Job, stints: Sequence[Stint], *, baseline: bool) -> Iterator[str | tuple[str, int]]:
+def _rigid_uses(job: Job, stints: Sequence[Stint], *, baseline: bool) -> Iterator[str | tuple[str, int]]:
     runtime = job.runtime if not baseline or job.trace_runtime is None else job.trace_runtime
     walltime = to_ticks(job.walltime if not baseline or job.trace_walltime is None else job.trace_walltime)
     compute, setup, interval, cost, dumps = to_ticks(runtime), 0, 0, 0, 0
@@ -115,7 +115,7 @@ def _fixed(job: Job, stints: Sequence[Stint], *, baseline: bool) -> Iterator[str
             dumps = max(0, -(-(compute - setup) // (interval + cost)) - 1)
         compute -= setup + dumps * cost
 
-    def spent(elapsed: int) -> Counter[str]:
+    def use_until(elapsed: int) -> Counter[str]:
         """Setup, then (compute, dump) in turns, and compute to the end."""
         parts: Counter[str] = Counter(setup=min(elapsed, setup))
         left = elapsed - parts["setup"]
@@ -134,7 +134,7 @@ def _fixed(job: Job, stints: Sequence[Stint], *, baseline: bool) -> Iterator[str
         whole = setup + compute + dumps * cost
         if elapsed > whole or (stint.ending in ("complete", "kill") and elapsed != whole):
             yield f"runs for {elapsed} of {whole} ticks ({stint.ending})"
-        before, now = spent(stint.begin - stint.start), spent(elapsed)
+        before, now = use_until(stint.begin - stint.start), use_until(elapsed)
         if stint.ending in _GOOD:
             for use in ("setup", "compute", "checkpoint"):
                 yield use, (now[use] - before[use]) * job.nodes

@@ -35,7 +35,7 @@ options = st.fixed_dictionaries(
 )
 
 
-def replayed(mix: Mix, mechanism: str, **chosen: str) -> Result:
+def replay_mix(mix: Mix, mechanism: str, **chosen: str) -> Result:
     return simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans, **chosen)
 
 
@@ -139,7 +139,7 @@ def _only(events: dict[int, list[Entry]], *names: str) -> dict[int, list[Entry]]
 @settings(max_examples=50)
 @given(mix=lively_mixes(), chosen=options)
 def test_laws(mechanism: str, mix: Mix, chosen: dict[str, str]) -> None:
-    check_laws(mix, replayed(mix, mechanism, **chosen))
+    check_laws(mix, replay_mix(mix, mechanism, **chosen))
 
 
 @pytest.mark.system
@@ -148,7 +148,7 @@ def test_laws_on_many_tables(mechanism: str) -> None:
     seen: dict[str, int] = defaultdict(int)
     for seed in range(120):
         mix = random_lively_mix(seed, max_jobs=24)
-        result = replayed(mix, mechanism)
+        result = replay_mix(mix, mechanism)
         check_laws(mix, result)
         for entry in result.entries:
             if entry.event in ("cancel", "withdraw"):
@@ -162,7 +162,7 @@ def test_what_measures_and_draws_them_can() -> None:
     """Summaries count everybody once, and nodes by number are those of the log."""
     for seed in range(60):
         mix = random_lively_mix(seed, max_jobs=24)
-        result = replayed(mix, ("baseline", *MECHANISMS)[seed % 7])
+        result = replay_mix(mix, ("baseline", *MECHANISMS)[seed % 7])
         summary = summarize(result)
         begin = result.begin or 0
         measured = [record for record in result.records if record.submit is not None and record.submit >= begin]
@@ -198,4 +198,4 @@ def test_what_measures_and_draws_them_can() -> None:
 def test_laws_in_bulk(mechanism: str, passes: str) -> None:
     for seed in range(1000):
         mix = random_lively_mix(seed, max_jobs=40)
-        check_laws(mix, replayed(mix, mechanism, passes=passes))
+        check_laws(mix, replay_mix(mix, mechanism, passes=passes))

@@ -17,7 +17,7 @@ from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.table.validation import check_jobs
 from tests.reference.hybrid import MECHANISMS
 from tests.reference.life import Plain, replay_life
-from tests.simulator.test_life_laws import every_mechanism, replayed
+from tests.simulator.test_life_laws import every_mechanism, replay_mix
 from tests.strategies.lives import lively, lively_mixes
 from tests.strategies.mixes import Mix
 from tests.strategies.tables import Table, job_tables
@@ -71,7 +71,7 @@ def test_the_baseline_equals_a_plain_reading(table: Table, data: st.DataObject) 
 @given(mix=lively_mixes(state=False))
 def test_a_dependency_is_the_submit_that_follows_from_it(mechanism: str, mix: Mix) -> None:
     """Told when each job was submitted, the simulator without dependencies does the same."""
-    result = replayed(mix, mechanism)
+    result = replay_mix(mix, mechanism)
     submits = {record.job_id: record.submit for record in result.records}
     told = []
     for job in mix.jobs:
@@ -102,7 +102,7 @@ def test_a_dependency_is_the_submit_that_follows_from_it(mechanism: str, mix: Mi
 @settings(max_examples=25)
 @given(mix=lively_mixes(cancelled=False))
 def test_a_withdrawal_after_the_end_is_none(mechanism: str, mix: Mix) -> None:
-    result = replayed(mix, mechanism)
+    result = replay_mix(mix, mechanism)
     patience = max((record.end or 0) for record in result.records) / SECOND + 1
     late = [replace(job, cancelled_at=job.submit + patience) if job.submit is not None else job for job in mix.jobs]
     again = simulate(late, mix.nodes, mechanism, plans=mix.plans)

@@ -73,7 +73,7 @@ IDLE: dict[str, Callable[[Mix], dict[str, Any]]] = {
 }
 
 
-def shown(result: Result) -> tuple[object, ...]:
+def result_contents(result: Result) -> tuple[object, ...]:
     """All that a result says, but for wall-clock times, and that a submit follows the early job."""
     entries = [entry._replace(cause="") if entry.cause == _FOLLOWS else entry for entry in result.entries]
     return (
@@ -95,9 +95,9 @@ def test_what_never_comes_into_play_changes_nothing(mechanism: str, seeds: range
         mix = table_of(seed)
         given: dict[str, Any] = {"jobs": mix.jobs, "nodes": mix.nodes, "mechanism": mechanism, "plans": mix.plans}
         given |= _CHOICES[seed % 3]
-        plain = shown(simulate(**given))
+        plain = result_contents(simulate(**given))
         for name, change in IDLE.items():
-            assert shown(simulate(**{**given, **change(mix)})) == plain, (name, seed)
+            assert result_contents(simulate(**{**given, **change(mix)})) == plain, (name, seed)
 
 
 @pytest.mark.parametrize("seeds", TABLES)
@@ -117,7 +117,7 @@ def test_a_job_that_runs_already_when_it_would_start(mechanism: str, seeds: rang
         assert others[0] == others[1]
 
 
-def written(directory: Path, *arguments: str) -> dict[str, list[dict[str, str]]]:
+def write_tables(directory: Path, *arguments: str) -> dict[str, list[dict[str, str]]]:
     """The tables of a run without their wall-clock times."""
     common = ["-o", str(directory), "--nodes", "16", "--mechanism", "baseline,CUP-SPAA", "--events"]
     assert main(["run", *arguments, *common]) == 0
@@ -132,18 +132,18 @@ def written(directory: Path, *arguments: str) -> dict[str, list[dict[str, str]]]
 
 
 def test_no_file_speaks_of_a_feature_that_is_off(tmp_path: Path) -> None:
-    plain = written(tmp_path / "plain", str(SMALL))
+    plain = write_tables(tmp_path / "plain", str(SMALL))
     # Columns without a value are off.
     empty = tmp_path / "empty.csv"
     first, *others = SMALL.read_text().splitlines()
     columns = ",cancelled_at,preceding,think_time,running_since"
     empty.write_text("\n".join([first + columns, *(line + ",,,," for line in others)]) + "\n")
-    assert written(tmp_path / "empty", str(empty)) == plain
+    assert write_tables(tmp_path / "empty", str(empty)) == plain
     # On and idle they add columns and files, and change no value of the others.
     jobs = [replace(job, cancelled_at=NEVER) if job.submit is not None else job for job in read_job_table(SMALL).jobs]
     write_job_table(jobs, tmp_path / "late.csv")
     (tmp_path / "outages.csv").write_text(f"kind,start,end,nodes\nfailure,{NEVER},{NEVER + 9},1\n")
-    idle = written(tmp_path / "idle", str(tmp_path / "late.csv"), "--outages", str(tmp_path / "outages.csv"))
+    idle = write_tables(tmp_path / "idle", str(tmp_path / "late.csv"), "--outages", str(tmp_path / "outages.csv"))
     added = {"jobs.csv": {"cancelled_at"}, "summary.csv": {"down_node_hours", "cancelled_jobs"}}
     assert set(idle) == {*plain, "outages.csv"}
     for name, rows in plain.items():

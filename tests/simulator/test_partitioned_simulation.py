@@ -43,7 +43,7 @@ def machine_for(sizes: list[int], **partition: object) -> Machine:
     return make_machine(nodes=nodes, partitions=partitions)
 
 
-def shuffled(seed: int, types: tuple[JobType, ...] = HYBRID) -> tuple[list[Table], Machine, list[Job]]:
+def shuffle_partitions(seed: int, types: tuple[JobType, ...] = HYBRID) -> tuple[list[Table], Machine, list[Job]]:
     """A random table for each partition, and the jobs of all in one table; the order within each is kept."""
     random = Random(seed)
     parts = []
@@ -82,7 +82,7 @@ def assert_equals_parts(result: Result, parts: list[Table], expected: list[Repla
 
 
 def equals_reading(seed: int, mechanism: str) -> None:
-    parts, machine, jobs = shuffled(seed)
+    parts, machine, jobs = shuffle_partitions(seed)
     result = hf.simulate(jobs, machine=machine, mechanism=mechanism)
     assert (result.nodes, result.unit, result.mechanism) == (machine.size, "nodes", mechanism)
     assert_equals_parts(result, parts, [replay(part.jobs, part.nodes, mechanism) for part in parts])
@@ -105,7 +105,7 @@ def test_three_hundred_machines_are_as_the_independent_reading_has_them(mechanis
 @pytest.mark.parametrize("seed", range(5))
 def test_rigid_jobs_start_as_in_a_replay_of_named_nodes(seed: int, backfilling: str) -> None:
     """Two engines: pools that count nodes, and the loop over named nodes."""
-    _, machine, jobs = shuffled(seed, (JobType.RIGID,))
+    _, machine, jobs = shuffle_partitions(seed, (JobType.RIGID,))
     plain = [replace(job, setup=0.0, checkpoint_interval=None, checkpoint_cost=0.0) for job in jobs]
     named = hf.simulate(plain, machine=machine, backfilling=backfilling)
     assert named.on_machine is not None
@@ -241,7 +241,7 @@ def test_the_command_writes_waits_of_each_partition(
 @pytest.mark.parametrize("mechanism", ["baseline", "CUA-SPAA", "CUP-PAA"])
 @pytest.mark.parametrize("seed", range(4))
 def test_outages_of_a_partition_or_of_all_nodes(seed: int, mechanism: str) -> None:
-    parts, machine, mixed = shuffled(40 + seed)
+    parts, machine, mixed = shuffle_partitions(40 + seed)
     size = parts[0].nodes
     own = Outage(OutageKind.MAINTENANCE, 50, 400, max(1, size // 2), on="p0")
     every = Outage(OutageKind.MAINTENANCE, 600, 900, machine.size)

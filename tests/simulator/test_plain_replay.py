@@ -52,7 +52,7 @@ _OWN = ("options", "latencies", "engine_seconds", "engine")
 _CLOCKED = ("decision_ms_p99", "decision_ms_max", "engine_seconds")
 
 
-def told(result: Result) -> dict[str, Any]:
+def result_contents(result: Result) -> dict[str, Any]:
     """Everything of a result that does not depend on its engine."""
     window = MeasuredWindow(warmup=60.0)
     found = {item.name: getattr(result, item.name) for item in fields(result) if item.name not in _OWN}
@@ -75,7 +75,7 @@ def assert_same(jobs: list[Job], nodes: int, order: str = "fcfs", backfilling: s
     model = simulate(jobs, nodes, engine="simpy", **how)
     plain = simulate(jobs, nodes, engine="compiled", **how)
     assert (model.engine, plain.engine) == ("simpy", "compiled")
-    assert told(plain) == told(model)
+    assert result_contents(plain) == result_contents(model)
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_plain_replay_is_the_models(table: Table, order: str, backfilling: str
     # The states of these jobs come from a stream; those of a simulation with an event log are all made before it.
     logged = simulate(jobs, table.nodes, engine="simpy", order=order, backfilling=backfilling)
     streamed = simulate(jobs, table.nodes, engine="simpy", order=order, backfilling=backfilling, events=False)
-    assert told(replace(logged, entries=())) == told(streamed)
+    assert result_contents(replace(logged, entries=())) == result_contents(streamed)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(told_at_a_time:
     # A compiled replay is over before there is anything to tell.
     compiled = simulate_table(table, size, consume=lambda *columns: pytest.fail("told"), engine="compiled", **how)
     assert (model.engine, compiled.engine) == ("simpy", "compiled")
-    assert told(compiled) == told(model)
+    assert result_contents(compiled) == result_contents(model)
 
 
 LOGS = (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.2-cln", 1152))

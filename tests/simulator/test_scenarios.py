@@ -361,7 +361,7 @@ def test_victim_is_queued_before_the_pass_of_its_event(play: Play) -> None:
 # --- Section 4: advance notice ----------------------------------------------------------------------------------------
 
 
-def collecting() -> list[Job]:
+def collection_jobs() -> list[Job]:
     """Six nodes end at 100, four at 300; job 3 gives notice at 50 for 200; job 4 wants the six."""
     return [rigid(1, 0, 6, 100), rigid(2, 0, 4, 300), on_demand(3, 200, 6, 100, notice=50), rigid(4, 60, 6, 200)]
 
@@ -376,7 +376,7 @@ def test_n_ignores_the_notice(play: Play) -> None:
         4      100..200x       300..500
         3             200..300
     """
-    assert play(collecting(), 10, "N-PAA") == {
+    assert play(collection_jobs(), 10, "N-PAA") == {
         1: (0, 100, 0, 0),
         2: (0, 300, 0, 0),
         3: (200, 300, 0, 0),
@@ -394,7 +394,7 @@ def test_cua_collects_released_nodes(play: Play) -> None:
         3      100 held 200..300
         4 .................... 300..500
     """
-    assert play(collecting(), 10, "CUA-PAA", tenants="none") == {
+    assert play(collection_jobs(), 10, "CUA-PAA", tenants="none") == {
         1: (0, 100, 0, 0),
         2: (0, 300, 0, 0),
         3: (200, 300, 0, 0),
@@ -404,9 +404,9 @@ def test_cua_collects_released_nodes(play: Play) -> None:
 
 def test_tenant_is_preempted_on_arrival(play: Play, lose: Lose) -> None:
     """Job 4 runs as a tenant from 100 to 200, in vain: 600 node-s lost; it starts anew at 300, by the pass."""
-    assert play(collecting(), 10, "CUA-PAA", tenants="any")[4] == (100, 500, 1, 0)
-    assert play(collecting(), 10, "CUA-PAA", tenants="any")[3] == (200, 300, 0, 0)
-    assert lose(collecting(), 10, "CUA-PAA", tenants="any")[4] == 600
+    assert play(collection_jobs(), 10, "CUA-PAA", tenants="any")[4] == (100, 500, 1, 0)
+    assert play(collection_jobs(), 10, "CUA-PAA", tenants="any")[3] == (200, 300, 0, 0)
+    assert lose(collection_jobs(), 10, "CUA-PAA", tenants="any")[4] == 600
 
 
 @pytest.mark.parametrize(
@@ -418,7 +418,7 @@ def test_tenant_is_preempted_on_arrival(play: Play, lose: Lose) -> None:
 )
 def test_tenants_that_fit(play: Play, walltime: int, expected: Seen) -> None:
     """A tenant under `fits` must be gone by 200, by its walltime."""
-    first, second, third, _ = collecting()
+    first, second, third, _ = collection_jobs()
     jobs = [first, second, third, rigid(4, 60, 6, 100, walltime)]
     seen = play(jobs, 10, "CUA-PAA", tenants="fits")
     assert [seen[3], seen[4]] == [(200, 300, 0, 0), expected]

@@ -128,7 +128,7 @@ def test_the_date_changes_nothing(table: Table, mechanism: str, offset: int) -> 
     def at(time: float | None, shift: float) -> float | None:
         return None if time is None else round(time, 3) + shift
 
-    def shifted(job: Job, shift: float) -> Job:
+    def shift_job(job: Job, shift: float) -> Job:
         return replace(
             job,
             submit=at(job.submit, shift),
@@ -136,8 +136,8 @@ def test_the_date_changes_nothing(table: Table, mechanism: str, offset: int) -> 
             estimated_arrival=at(job.estimated_arrival, shift),
         )
 
-    here = simulate([shifted(job, 0) for job in table.jobs], table.nodes, mechanism)
-    there = simulate([shifted(job, offset) for job in table.jobs], table.nodes, mechanism)
+    here = simulate([shift_job(job, 0) for job in table.jobs], table.nodes, mechanism)
+    there = simulate([shift_job(job, offset) for job in table.jobs], table.nodes, mechanism)
     assert here.entries == there.entries
     assert here.samples == there.samples
 

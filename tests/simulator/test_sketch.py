@@ -47,7 +47,7 @@ def crowd(seed: int, coming: int) -> list[Job]:
     return head + sorted((job for job in jobs if (job.submit or 0.0) > BEGIN), key=lambda job: job.submit or 0.0)
 
 
-def sketched(
+def sketch_starts(
     jobs: list[Job], options: Options, awaited: set[int], tried: list[int]
 ) -> tuple[dict[int, float], list[tuple[float, bool]]]:
     """The answer of a sketch, by job id and in seconds."""
@@ -77,7 +77,7 @@ def test_a_sketch_starts_every_job_when_the_simulation_does(
     jobs = crowd(seed, coming)
     awaited = {job.job_id for job in jobs if job.running_since is None and (job.submit or 0.0) <= BEGIN}
     starts = first_starts(jobs, NODES, BEGIN, awaited, order=order, backfilling=backfilling)
-    told, _ = sketched(jobs, Options.of(order=order, backfilling=backfilling), awaited, [])
+    told, _ = sketch_starts(jobs, Options.of(order=order, backfilling=backfilling), awaited, [])
     assert told == {job_id: starts[job_id] for job_id in awaited}
 
 
@@ -92,7 +92,7 @@ def test_all_walltimes_of_a_job(seed: int, order: str, backfilling: str) -> None
     here = [job for job in jobs if (job.submit or 0.0) <= BEGIN]
     table = [*here, asked, *jobs[len(here) :]]
     options = Options.of(order=order, backfilling=backfilling)
-    _, found = sketched(table, options, {1000}, [to_ticks(walltime) for walltime in walltimes])
+    _, found = sketch_starts(table, options, {1000}, [to_ticks(walltime) for walltime in walltimes])
     assert found == expected
 
 
@@ -104,8 +104,8 @@ def test_compiled_loops_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> N
             jobs = crowd(seed, seed)
             waiting = {job.job_id for job in jobs if job.running_since is None and (job.submit or 0.0) <= BEGIN}
             tried = [to_ticks(time) for time in (60.0, 900.0, 4000.0)]
-            found += [sketched(jobs, Options.of(order=order), waiting, []) for order in ("fcfs", "smallest", "f1")]
-            found.append(sketched(jobs, Options(), {max(waiting)}, tried))
+            found += [sketch_starts(jobs, Options.of(order=order), waiting, []) for order in ("fcfs", "smallest", "f1")]
+            found.append(sketch_starts(jobs, Options(), {max(waiting)}, tried))
         return found
 
     monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 1 << 62)

@@ -87,7 +87,7 @@ def test_whatever_is_answered_every_job_that_comes_runs(table: Table, notice: st
 @settings(max_examples=60)
 def test_always_the_own_plan_is_the_simulation(mix: Mix, mechanism: str, strategy: str, least: int) -> None:
     planner = Planner(fit="discrete", least=least)
-    jobs = [_planned(job, strategy) for job in mix.jobs]
+    jobs = [_plan_job(job, strategy) for job in mix.jobs]
     offers = ("walltime", "own", "neuro k=2", "quantile q=0.5")
     stepped = SteppedPlans(jobs, mix.nodes, offers=offers, mechanism=mechanism, planner=planner, plans=mix.plans)
     while stepped.asks:
@@ -136,7 +136,7 @@ def test_a_held_arrival_that_is_asked_about_is_cancelled_once() -> None:
     assert events == [(100, "hold"), (200, "submit"), (200, "wait"), (250, "cancel")]
 
 
-def _planned(job: Job, strategy: str) -> Job:
+def _plan_job(job: Job, strategy: str) -> Job:
     if job.type is not JobType.STOCHASTIC:
         return job
     return replace(job, application=job.application or "one", plan=strategy or job.plan)

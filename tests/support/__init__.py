@@ -5,12 +5,12 @@ from tests.support.jobs import (
     Seen,
     losses,
     malleable,
+    manifest_without_times,
     on_demand,
     outcomes,
-    resealed,
+    reseal,
     rigid,
     stochastic,
-    untimed,
 )
 
 __all__ = [
@@ -18,10 +18,10 @@ __all__ = [
     "Seen",
     "losses",
     "malleable",
+    "manifest_without_times",
     "on_demand",
     "outcomes",
-    "resealed",
+    "reseal",
     "rigid",
     "stochastic",
-    "untimed",
 ]

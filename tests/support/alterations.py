@@ -18,7 +18,7 @@ from holdfast.experiments.study.experiment import Experiment, Row, Tables
 from holdfast.experiments.study.verdicts import Outcome, Verdict
 from holdfast.workloads.ground.errors import InputError
 
-__all__ = ["is_number", "never_flips", "standing"]
+__all__ = ["is_number", "never_flips", "outcome_text"]
 
 #: Columns that say what a row is of. They are left alone: without them rows only lose their partners.
 LABELS = frozenset(
@@ -56,7 +56,7 @@ _CHANGES: tuple[_Change, ...] = (
 _FACTORS = (*(2.0**step for step in range(-10, 11)), *(1.01**step for step in range(-90, 71)))
 
 
-def standing(verdict: Verdict) -> str:
+def outcome_text(verdict: Verdict) -> str:
     """The outcome; of what is not comparable, what it would be there, or nothing."""
     if verdict.outcome is not Outcome.NOT_COMPARABLE:
         return str(verdict.outcome)
@@ -73,15 +73,15 @@ def never_flips(experiment: Experiment, tables: Tables, but: Callable[[str], boo
     left = {
         verdict.claim: told
         for verdict in experiment.judge(tables)
-        if (told := standing(verdict)) and not but(verdict.claim)
+        if (told := outcome_text(verdict)) and not but(verdict.claim)
     }
-    for altered in _altered(tables, _places(experiment, tables)):
+    for altered in _alterations(tables, _places(experiment, tables)):
         if not left:
             break
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = {verdict.claim: standing(verdict) for verdict in experiment.judge(altered)}
+                found = {verdict.claim: outcome_text(verdict) for verdict in experiment.judge(altered)}
         except (InputError, ArithmeticError, LookupError, TypeError, ValueError):
             # Tables that mean nothing are refused.
             continue
@@ -124,16 +124,16 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _altered(tables: Tables, places: Sequence[tuple[str, str]]) -> Iterator[_Altered]:
+def _alterations(tables: Tables, places: Sequence[tuple[str, str]]) -> Iterator[_Altered]:
     """The tables altered, each time in one way; what changes most comes first."""
-    yield from _changed(tables, places)
+    yield from _changes(tables, places)
     for factor in _FACTORS:
         yield _with(tables, places, _times(factor))
     # Tables that are set against each other.
     for name in tables:
-        yield from _changed(tables, [place for place in places if place[0] == name])
+        yield from _changes(tables, [place for place in places if place[0] == name])
     for place in places:
-        yield from _changed(tables, [place])
+        yield from _changes(tables, [place])
     # Comparisons of rows: the rows of one mechanism, one mix, one order.
     for label, value in _groups(tables):
         for factor in (3, 1 / 3):
@@ -155,7 +155,7 @@ def _altered(tables: Tables, places: Sequence[tuple[str, str]]) -> Iterator[_Alt
             yield {**tables, name: rows}
 
 
-def _changed(tables: Tables, which: Sequence[tuple[str, str]]) -> Iterator[_Altered]:
+def _changes(tables: Tables, which: Sequence[tuple[str, str]]) -> Iterator[_Altered]:
     """Each change of these columns, in all rows and in every second one."""
     for change in _CHANGES:
         yield _with(tables, which, change)

@@ -44,7 +44,7 @@ class _Raw(io.FileIO):
 
 
 class Operations:
-    """Counts the operations of what runs in :meth:`watched`, and lets one of them fail.
+    """Counts the operations of what runs in :meth:`watch`, and lets one of them fail.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ class Operations:
             raise OSError(KINDS[kind], os.strerror(KINDS[kind]))
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def watch(self) -> Iterator[None]:
         """Count what happens in the block."""
         own, places = io.open, (self._place,)
 
         def is_here(path: Any) -> bool:
             return isinstance(path, str | os.PathLike) and os.path.realpath(path).startswith(places)
 
-        def opened(file: Any, mode: str = "r", buffering: int = -1, encoding: Any = None, errors: Any = None,
+        def open_file(file: Any, mode: str = "r", buffering: int = -1, encoding: Any = None, errors: Any = None,
                    newline: Any = None, closefd: bool = True, opener: Any = None) -> Any:  # fmt: skip
             if not is_here(file) or not set(mode) & set("wxa+"):
                 return own(file, mode, buffering, encoding, errors, newline, closefd, opener)
@@ -85,7 +85,7 @@ class Operations:
             buffered = raw if buffering == 0 else io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
             return buffered if "b" in mode else io.TextIOWrapper(buffered, encoding, errors, newline)
 
-        def failing(kind: str, name: str) -> Any:
+        def counting_call(kind: str, name: str) -> Any:
             function = getattr(os, name)
 
             def call(*arguments: Any, **keywords: Any) -> Any:
@@ -96,12 +96,12 @@ class Operations:
             return mock.patch.object(os, name, call)
 
         with (
-            mock.patch.object(builtins, "open", opened),
-            mock.patch.object(io, "open", opened),
-            failing("fsync", "fsync"),
-            failing("rename", "rename"),
-            failing("rename", "replace"),
-            failing("mkdir", "mkdir"),
+            mock.patch.object(builtins, "open", open_file),
+            mock.patch.object(io, "open", open_file),
+            counting_call("fsync", "fsync"),
+            counting_call("rename", "rename"),
+            counting_call("rename", "replace"),
+            counting_call("mkdir", "mkdir"),
             self._allocations(),
         ):
             yield

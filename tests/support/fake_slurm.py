@@ -198,8 +198,8 @@ class FakeSlurm:
         delayed = job.state == "PENDING" and job.begin > self.clock
         minutes = round(job.limit / 60) if job.limit < inf else 0
         fields = [
-            *(str(job.number), job.state, bracketed(job.nodes), stamp(job.start), stamp(job.end)),
-            *(bracketed(job.wanted), job.reservation or "(null)", f"{minutes // 60}:{minutes % 60:02}:00"),
+            *(str(job.number), job.state, brackets(job.nodes), stamp(job.start), stamp(job.end)),
+            *(brackets(job.wanted), job.reservation or "(null)", f"{minutes // 60}:{minutes % 60:02}:00"),
             *(str(4_294_902_000 if job.first else 1000), "BeginTime" if delayed else "None", job.script),
         ]
         return "|".join(fields)
@@ -248,7 +248,7 @@ class FakeSlurm:
             if self.reserved is None:
                 return "No reservations in the system"
             return (
-                f"ReservationName=holdfast EndTime={stamp(self.expires)} Nodes={bracketed(self.reserved)} State=ACTIVE"
+                f"ReservationName=holdfast EndTime={stamp(self.expires)} Nodes={brackets(self.reserved)} State=ACTIVE"
             )
         return ""
 
@@ -304,7 +304,7 @@ def names(text: str) -> set[int]:
     return set().union(*(node_numbers(name) for name in text.split(","))) if text else set()
 
 
-def bracketed(nodes: set[int]) -> str:
+def brackets(nodes: set[int]) -> str:
     """As squeue prints nodes."""
     return f"n[{node_list(nodes).replace('n', '')}]" if nodes else ""
 

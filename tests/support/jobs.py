@@ -21,12 +21,12 @@ __all__ = [
     "Seen",
     "losses",
     "malleable",
+    "manifest_without_times",
     "on_demand",
     "outcomes",
-    "resealed",
+    "reseal",
     "rigid",
     "stochastic",
-    "untimed",
     "waiting_state",
 ]
 
@@ -166,13 +166,13 @@ def losses(
     return {job: round(float(row[-1]), 6) for job, row in rows.items()}
 
 
-def untimed(manifest: Path) -> dict[str, Any]:
+def manifest_without_times(manifest: Path) -> dict[str, Any]:
     """What the manifest of a replay tells, but for the digests that depend on the times in its summary."""
     told: dict[str, Any] = json.loads(manifest.read_text())
     return {**told, "digest": "", "files": {**told["files"], "summary.csv": ""}}
 
 
-def resealed(directory: Path, manifest: str = "run.json", **changes: Any) -> None:
+def reseal(directory: Path, manifest: str = "run.json", **changes: Any) -> None:
     """Make a result of what lies there now, as somebody would who wants it to look whole."""
     told = json.loads((directory / manifest).read_text())
     files = [*told.pop("files"), *changes.pop("add", ())]

@@ -7,12 +7,12 @@ import re
 
 from holdfast.workloads.ground.checksums import seal_json
 
-__all__ = ["sealed_again", "unsealed"]
+__all__ = ["remove_seal", "sealed_again"]
 
 _MARK, _DIGEST = re.compile(r'\n  "sealed": "SHA-256",'), re.compile(r',\n  "digest": "[0-9a-f]{64}"\n}')
 
 
-def unsealed(text: str) -> str:
+def remove_seal(text: str) -> str:
     """A plan or costs without the seal, the rest byte by byte as it is."""
     return _DIGEST.sub("\n}", _MARK.sub("", text))
 

@@ -21,7 +21,7 @@ KINDS = ("png", "pdf")
 _render = Figure.savefig
 
 
-def _drawn(_: ConstrainedLayoutEngine, figure: Figure) -> None:
+def _draw_quickly(_: ConstrainedLayoutEngine, figure: Figure) -> None:
     figure.set_layout_engine("none")
     figure.draw_without_rendering()
 
@@ -41,5 +41,5 @@ def sketches(kinds: tuple[str, ...] = KINDS) -> Iterator[None]:
         if kinds:
             patch.setattr(Figure, "savefig", sketch)
         if kinds == KINDS:
-            patch.setattr(ConstrainedLayoutEngine, "execute", _drawn)
+            patch.setattr(ConstrainedLayoutEngine, "execute", _draw_quickly)
         yield

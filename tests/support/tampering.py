@@ -21,7 +21,7 @@ from tests.support.alterations import is_number
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["marks", "numeric_columns", "shown", "unnoticed"]
+__all__ = ["marks", "numeric_columns", "page_digests", "unseen_columns"]
 
 #: One that hardly any rounding hides, and that no unit or doubling is.
 _FACTOR = 1.37
@@ -41,20 +41,20 @@ def numeric_columns(tables: Tables) -> list[tuple[str, str]]:
     return list(found)
 
 
-def unnoticed(experiment: Experiment, tables: Tables) -> list[str]:
+def unseen_columns(experiment: Experiment, tables: Tables) -> list[str]:
     """The columns, as ``table.column``, that a page tells nothing of: tampered with, it is the same."""
-    before = shown(experiment, tables)
+    before = page_digests(experiment, tables)
     return [
         f"{name}.{column}"
         for name, column in numeric_columns(tables)
         if all(
-            _page(experiment, {**tables, name: _tampered(tables[name], column, change)}, before) == before
-            for change in (_multiplied, _mixed)
+            _page(experiment, {**tables, name: _tamper(tables[name], column, change)}, before) == before
+            for change in (_multiply, _shuffle)
         )
     ]
 
 
-def shown(experiment: Experiment, tables: Tables) -> tuple[str, ...]:
+def page_digests(experiment: Experiment, tables: Tables) -> tuple[str, ...]:
     """What a page shows: digests of the verdicts, and of the figure, or the table that stands for it."""
     return _verdicts(experiment, tables), _picture(experiment, tables)
 
@@ -80,9 +80,7 @@ def _picture(experiment: Experiment, tables: Tables) -> str:
     return marks(experiment.draw(tables))
 
 
-def _tampered(
-    rows: Sequence[Row], column: str, change: Callable[[list[float]], Sequence[float]]
-) -> list[dict[str, Any]]:
+def _tamper(rows: Sequence[Row], column: str, change: Callable[[list[float]], Sequence[float]]) -> list[dict[str, Any]]:
     at = [place for place, row in enumerate(rows) if is_number(row.get(column))]
     done = [dict(row) for row in rows]
     for place, value in zip(at, change([rows[place][column] for place in at]), strict=True):
@@ -90,11 +88,11 @@ def _tampered(
     return done
 
 
-def _multiplied(values: list[float]) -> list[float]:
+def _multiply(values: list[float]) -> list[float]:
     return [_FACTOR * value if value else 1.0 for value in values]
 
 
-def _mixed(values: list[float]) -> list[float]:
+def _shuffle(values: list[float]) -> list[float]:
     return [values[(37 * place + 11) % len(values)] for place in range(len(values))]
 
 

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from holdfast.experiments.study.simulation_cache import COLUMNS
 
-__all__ = ["UNSEEN", "excused", "named"]
+__all__ = ["UNSEEN", "excused_columns", "is_excused"]
 
 _KEYS = ("trace", "repetition", "run", "job", "task", "seed")
 _BATCH = ("all_done_s", "reservations", "reserved_s", "expected_cost_s")
@@ -115,12 +115,12 @@ UNSEEN: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 
 
-def excused(experiment: str, column: str) -> bool:
+def is_excused(experiment: str, column: str) -> bool:
     """Whether a column, ``table.column``, is one of those."""
     return any(fnmatchcase(f"{experiment} {column}", pattern) for group in UNSEEN.values() for pattern in group)
 
 
-def named(experiment: str) -> list[str]:
+def excused_columns(experiment: str) -> list[str]:
     """The patterns of columns that are listed for an experiment, by its own id or its number."""
     found = []
     for pattern in (pattern for group in UNSEEN.values() for pattern in group):

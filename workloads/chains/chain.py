@@ -64,7 +64,7 @@ class TaskChain:
     >>> chain = TaskChain((Task(Normal(100.0, 10.0), 2.0), Task(Normal(300.0, 10.0), 4.0)))
     >>> chain.mean_memory()
     3.5
-    >>> chain.running([50.0, 200.0]).round(6).tolist()
+    >>> chain.running_probabilities([50.0, 200.0]).round(6).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     >>> chain.memory_quantile([50.0, 100.0, 200.0], 0.1).tolist()
     [2.0, 4.0, 4.0]
@@ -155,7 +155,7 @@ class TaskChain:
         # The CDFs of normal distributions of different widths cross far out in their tails.
         return np.minimum.accumulate(rows, axis=0)
 
-    def running(self, times: npt.ArrayLike) -> Floats:
+    def running_probabilities(self, times: npt.ArrayLike) -> Floats:
         """The probability that task i runs at time t, shape (tasks, m); the rest up to 1 is P(the run has finished)."""
         at = np.asarray(times, dtype=float)
         begun = np.concatenate((np.ones((1, at.size)), self.finish_probabilities(at)))
@@ -210,7 +210,7 @@ class TaskChain:
         if not 0 <= tau < 1:
             raise ParameterError("tau", "within [0, 1)", tau)
         at = np.asarray(times, dtype=float)
-        chance = self.running(at)
+        chance = self.running_probabilities(at)
         if of_running:
             alive = chance.sum(axis=0)
             chance = np.divide(chance, alive, out=np.zeros_like(chance), where=alive > 0)

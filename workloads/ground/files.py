@@ -77,7 +77,7 @@ def read_bytes(path: str | Path) -> bytes:
         (:data:`holdfast.workloads.ground.safe_read.LARGEST_INPUT`), or, for gzip, more than 64 MiB and 50 times its
         packed size.
     """
-    with _reading(path):
+    with _convert_read_errors(path):
         data = read_content(path)
     if not data or data.isspace():
         raise TraceError(path, None, "is empty")
@@ -93,7 +93,7 @@ def blocks_of_file(path: str | Path) -> Iterator[bytes]:
         If the file cannot be read to its end, is empty, or is not text.
     """
     rest, blank = b"", True
-    with _reading(path), Path(path).open("rb") as raw:
+    with _convert_read_errors(path), Path(path).open("rb") as raw:
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
         content: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]  # it is one
         while piece := content.read(_BLOCK):
@@ -116,7 +116,7 @@ def blocks_of_file(path: str | Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def _reading(path: str | Path) -> Iterator[None]:
+def _convert_read_errors(path: str | Path) -> Iterator[None]:
     """Convert errors of reading a file to one sentence."""
     try:
         yield

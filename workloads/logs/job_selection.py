@@ -86,7 +86,7 @@ def select(workload: Trace | JobTable, choice: Choice, path: str | Path) -> Trac
     gone = TraceJobs(item.job for item in workload.withdrawn)
     holding = np.ones(len(gone), np.bool_)
     for condition in choice.conditions:
-        holding &= _holding(condition, gone, _OF_BOTH)
+        holding &= _condition_mask(condition, gone, _OF_BOTH)
     withdrawn = tuple(item for item, holds in zip(workload.withdrawn, holding, strict=True) if holds)
     return replace(
         workload,
@@ -115,7 +115,7 @@ def _selection_mask(
     wanted = np.ones(len(jobs), np.bool_)
     tally, others = Tally(), list[tuple[int, str, list[str]]]()
     for condition in conditions:
-        broken = wanted & ~_holding(condition, jobs, columns)
+        broken = wanted & ~_condition_mask(condition, jobs, columns)
         if broken.any():
             tally.note(excluded, condition.reason, broken)
             texts, places = _texts(jobs, *columns[condition.kind])
@@ -130,7 +130,7 @@ def _selection_mask(
     return wanted
 
 
-def _holding(
+def _condition_mask(
     condition: Condition,
     jobs: TraceJobs | Jobs,
     columns: Mapping[str, tuple[str, Callable[[Any], tuple[str, ...]] | None]],

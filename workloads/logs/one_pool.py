@@ -64,7 +64,7 @@ FILE, which 'holdfast machine' writes
     if not trace.jobs:
         return ()
     found = []
-    shared = _sharing(trace, nodes)
+    shared = _shared_nodes(trace, nodes)
     if trace.format == RESULT:
         return (f"{_INTERRUPTED}: they {shared[0]}",) if shared else ()
     parts = [*_partitions(trace, option), *(f"jobs {text}" for text in shared), *_resources(trace)]
@@ -100,7 +100,7 @@ def _work(trace: Trace) -> _Work:
     return _Work(float(work.sum()), {names[code]: float(sums[code]) for code in np.flatnonzero(sums).tolist()})
 
 
-def _sharing(trace: Trace, nodes: int | None) -> list[str]:
+def _shared_nodes(trace: Trace, nodes: int | None) -> list[str]:
     """Whether jobs held more nodes at once than there are."""
     named = named_nodes(trace)
     # Fewer names than the largest job has nodes are not all of them.

@@ -193,13 +193,13 @@ class _SacctRecord:
         start = parse_time(row[self.start], "Start")
         end = start if self.end is None else parse_time(row[self.end], "End")
         if start is None or state == "PENDING" or (state == "CANCELLED" and self._never_ran(row, start, end)):
-            self._take_waiting(row, ids, array, state, intake)
+            self._count_unstarted_jobs(row, ids, array, state, intake)
         elif state in _NOT_ENDED or end is None:
             intake.excluded["not ended"] += 1
         else:
             self._take_run(row, ids, state, start, end, intake)
 
-    def _take_waiting(
+    def _count_unstarted_jobs(
         self, row: Sequence[str], ids: str, array: re.Match[str] | None, state: str, intake: Intake
     ) -> None:
         """Count the jobs of a line that never started, and record those that were cancelled in the queue."""

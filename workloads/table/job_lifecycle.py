@@ -40,7 +40,7 @@ def replay_start(jobs: Sequence[Job]) -> float | None:
 
 def broken_life(job: Job) -> tuple[str, str] | None:
     """Field and rule that a job breaks by itself. Comparisons are written so that NaN fails them."""
-    return _broken_cancellation(job) or _broken_preceding(job) or _broken_run(job) or _broken_eligible(job)
+    return _broken_cancellation(job) or _broken_predecessor(job) or _broken_run(job) or _broken_eligible(job)
 
 
 def _broken_cancellation(job: Job) -> tuple[str, str] | None:
@@ -53,7 +53,7 @@ def _broken_cancellation(job: Job) -> tuple[str, str] | None:
     return None
 
 
-def _broken_preceding(job: Job) -> tuple[str, str] | None:
+def _broken_predecessor(job: Job) -> tuple[str, str] | None:
     if job.preceding is None:
         return None if job.think_time is None else ("think_time", "missing for a job without a preceding one")
     if not _is_whole(job.preceding):

@@ -33,8 +33,8 @@ __all__ = [
     "new_directory",
     "read_log",
     "read_options",
+    "reading_entry",
     "told_options",
-    "told_reading",
 ]
 
 
@@ -219,7 +219,7 @@ class PaperReading:
     given: argparse.Namespace = field(default_factory=argparse.Namespace)
 
 
-def told_reading(paper: PaperReading) -> dict[str, Any]:
+def reading_entry(paper: PaperReading) -> dict[str, Any]:
     """Entry of ``run.json`` with the interpretation of the paper, and the options that deviate from it."""
     from holdfast.experiments.paper_readings import find_reading, option_defaults
 

@@ -282,7 +282,7 @@ def read_present(question: Question) -> Present:
         If a file or an option is not usable.
     """
     asked, rules = question.present, question.rules
-    from holdfast.experiments.forecast.known_past import known_at, started_at
+    from holdfast.experiments.forecast.known_past import past_log, started_jobs
     from holdfast.experiments.forecast.machine_state import state_at
     from holdfast.experiments.forecast.sources import read_log
     from holdfast.experiments.forecast.time_parsing import parse_moment
@@ -296,9 +296,9 @@ def read_present(question: Question) -> Present:
     at = parse_moment(asked.at, trace, "--at")
     if asked.usage is not None:
         raise InputError("--usage is current usage: give the current jobs with --queue")
-    known = known_at(trace, at)
+    known = past_log(trace, at)
     nodes = _machine(question, known, at)
-    warnings = _warn_of_caveats(question, started_at(trace, at), nodes)
+    warnings = _warn_of_caveats(question, started_jobs(trace, at), nodes)
     state = state_at(trace, at, nodes, _outages(question, nodes, trace))
     return _with_gaps(question, Present(known, LogClock.of_trace(trace), at, state, f"--at {asked.at}", warnings))
 
@@ -336,7 +336,7 @@ def write_document(path: str, facts: Mapping[str, Any]) -> None:
 def _queue(question: Question, queue: str, trace: Trace) -> Present:
     """The state of a Slurm site."""
     from holdfast.experiments.commands.asking.snapshots import queue_clock, sshare_usage
-    from holdfast.experiments.forecast.known_past import known_at, started_at
+    from holdfast.experiments.forecast.known_past import past_log, started_jobs
     from holdfast.experiments.forecast.machine_state import state_of_queue
     from holdfast.workloads.logs.clock import LogClock
     from holdfast.workloads.logs.node_list import read_node_names
@@ -354,9 +354,9 @@ def _queue(question: Question, queue: str, trace: Trace) -> Present:
     assumptions: list[str] = []
     clock = queue_clock(queue, question.present.at, trace, rows, assumptions)
     at = clock.at
-    known = known_at(trace, at)
+    known = past_log(trace, at)
     nodes = _machine(question, known, at)
-    warnings = _warn_of_caveats(question, started_at(trace, at), nodes)
+    warnings = _warn_of_caveats(question, started_jobs(trace, at), nodes)
     totals = None if usage is None else sshare_usage(usage, machine, rows, assumptions)
     names = read_node_names(machine) if isinstance(machine, Path) else []
     outages = _outages(question, nodes, trace)
@@ -382,7 +382,7 @@ def _with_gaps(question: Question, present: Present) -> Present:
     from holdfast.simulator.options import Options
 
     state = present.state
-    left_out = [state.describe_left_out()] if state.left_out else []
+    left_out = [state.describe_excluded_jobs()] if state.left_out else []
     if left_out and not state.jobs:
         raise InputError(f"{state.source}: no job remains; {left_out[0]}")
     options = Options(order=question.rules.order or "fcfs", backfilling=question.rules.backfilling or "easy")

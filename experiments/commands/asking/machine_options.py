@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from holdfast.experiments.commands.asking.arguments import READING, LogReading, told_options, told_reading
+from holdfast.experiments.commands.asking.arguments import READING, LogReading, reading_entry, told_options
 from holdfast.experiments.commands.asking.simulation_options import (
     Simulation,
     SimulationOptions,
@@ -211,7 +211,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     }
     if unit != "nodes":
         configuration[UNIT] = unit
-    configuration |= told_reading(asked.paper)
+    configuration |= reading_entry(asked.paper)
     is_table = reading.format == "job-table" or (
         reading.format is None and reading.columns is None and is_job_table(asked.input)
     )

@@ -102,7 +102,7 @@ def read_machine_present(question: Question) -> Present:
         If a file or an option is not usable, or not modelled on a machine.
     """
     from holdfast.experiments.commands.asking.machine_options import check_reading, fit_log, machine_remarks
-    from holdfast.experiments.forecast.known_past import known_at
+    from holdfast.experiments.forecast.known_past import past_log
     from holdfast.experiments.forecast.machine_requests import MachineRequests
     from holdfast.experiments.forecast.machine_state import state_at
     from holdfast.experiments.forecast.time_parsing import parse_moment
@@ -136,8 +136,8 @@ def read_machine_present(question: Question) -> Present:
     notes = [
         *question.notes,
         *machine_remarks(workload, trace.jobs.texts("user"), rules.reading),
-        *([state.describe_left_out()] if state.left_out else []),
+        *([state.describe_excluded_jobs()] if state.left_out else []),
         "running jobs are placed anew on the machine, and these forecasts have not been tested on the past",
     ]
-    known, requests = known_at(trace, at), MachineRequests.known_at(trace, workload, at, options.order)
+    known, requests = past_log(trace, at), MachineRequests.from_log(trace, workload, at, options.order)
     return Present(known, clock, at, state, f"--at {asked.at}", (), tuple(notes), requests)

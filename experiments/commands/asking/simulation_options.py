@@ -14,8 +14,8 @@ from holdfast.experiments.commands.asking.arguments import (
     choose_machine_size,
     machine_size,
     read_options,
+    reading_entry,
     told_options,
-    told_reading,
 )
 from holdfast.experiments.commands.asking.lifecycle_options import Life
 from holdfast.simulator.options import Options
@@ -254,7 +254,7 @@ def prepare_simulation(
     configuration["nodes"] = nodes
     if unit != "nodes":
         configuration[UNIT] = unit
-    configuration |= told_reading(asked.paper)
+    configuration |= reading_entry(asked.paper)
     planner, plans = planner_and_plans(asked, jobs, configuration, command)
     first = float(np.nanmin(jobs.column("submit"), initial=np.inf))
     first = first if first < np.inf else 0.0

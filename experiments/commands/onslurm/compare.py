@@ -118,7 +118,7 @@ def main(arguments: Arguments) -> None:
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
     if arguments.machine is not None or any(map(is_placed, arguments.replay)):
-        _compare_placed(arguments, site)
+        _compare_machine_replays(arguments, site)
         return
     replays = [
         read_replay(path, size, *_limits(place))
@@ -155,11 +155,11 @@ def main(arguments: Arguments) -> None:
         print(f"written to {table}, {arguments.output}-decisions.csv, {png}, {pdf}")
 
 
-def _compare_placed(arguments: Arguments, site: _Site | None) -> None:
+def _compare_machine_replays(arguments: Arguments, site: _Site | None) -> None:
     """Compare replays on a machine with shared nodes."""
     from holdfast.experiments.slurm.agreement import AGREEMENT_COLUMNS, DECISION_COLUMNS, agreement_table
     from holdfast.experiments.slurm.machine_agreement import machine_agreement, paced_note, placed_summary
-    from holdfast.experiments.slurm.placed_replay import read_placed
+    from holdfast.experiments.slurm.placed_replay import read_placed_replay
     from holdfast.experiments.tables import write_csv
     from holdfast.policies.backfilling import BACKFILLING
     from holdfast.policies.slurm_backfill import SlurmBackfill
@@ -190,7 +190,7 @@ def _compare_placed(arguments: Arguments, site: _Site | None) -> None:
     lag = arguments.lag if arguments.lag is not None else 5.0 if site is None else 5.0 + site.interval
     rows, differences = [], []
     for path in arguments.replay:
-        replay = read_placed(path)
+        replay = read_placed_replay(path)
         print(placed_summary(replay, machine))
         for name, rule in rules.items():
             row, wrong, _ = machine_agreement(

@@ -174,15 +174,15 @@ def _compare_machine(
     """Write what happened on nodes with resources, and compare it with Slurm's rule."""
     from holdfast.experiments.slurm.agreement import agreement_table
     from holdfast.experiments.slurm.machine_agreement import machine_agreement, paced_note, placed_summary
-    from holdfast.experiments.slurm.placed_replay import read_placed, write_placed
+    from holdfast.experiments.slurm.placed_replay import read_placed_replay, write_placed_replay
     from holdfast.experiments.slurm.recorded_replay import ACTUAL
     from holdfast.policies.slurm_backfill import SlurmBackfill
     from holdfast.workloads.machines.machine_file import read_machine
 
     directory = Path(arguments.output)
     directory.mkdir(exist_ok=True)
-    write_placed(directory, rows, requests)
-    replay, described = read_placed(directory), read_machine(machine)
+    write_placed_replay(directory, rows, requests)
+    replay, described = read_placed_replay(directory), read_machine(machine)
     row, _, _ = machine_agreement(replay, described, "slurm", SlurmBackfill(), tolerance=60.0, lag=5.0)
     print(f"{placed_summary(replay, described)}\n{agreement_table([row])}")
     print(f"on the nodes that Slurm chose: {row['same_nodes']:,} jobs\n{paced_note(row)}")

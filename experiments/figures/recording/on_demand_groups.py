@@ -121,7 +121,7 @@ def _draw_room(axes: Axes, groups: Sequence[Sequence[Call]]) -> tuple[list[Any],
     base = np.zeros(len(groups))
     handles, texts = [], []
     for source in ROOM:
-        share = np.array([_given(group, source) for group in groups])
+        share = np.array([_source_percentage(group, source) for group in groups])
         if share.any():
             name, color = SOURCES[source]
             bars = axes.barh(
@@ -135,6 +135,6 @@ def _draw_room(axes: Axes, groups: Sequence[Sequence[Call]]) -> tuple[list[Any],
     return handles, texts
 
 
-def _given(group: Sequence[Call], source: str) -> float:
+def _source_percentage(group: Sequence[Call], source: str) -> float:
     """Nodes from a source, as a percentage of all that a group asks for."""
     return 100.0 * sum(call.room[source] for call in group) / sum(call.nodes for call in group)

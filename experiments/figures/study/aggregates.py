@@ -227,7 +227,7 @@ def _panel(
             own = [row for row in own if row[layout.axis] in places]
         if not own:
             continue
-        means = [_without_rounding(row[value] * shown.scale) for row in own]
+        means = [_clear_rounding_error(row[value] * shown.scale) for row in own]
         ends = [[_margin(row, value, end) * shown.scale for row in own] for end in ("low", "high")]
         color = mechanism_color(str(one), number) if layout.series else INK
         marker = mechanism_marker(str(one), number) if layout.series else "o"
@@ -260,7 +260,7 @@ def _panel(
         (axes.axhline if layout.numeric else axes.axvline)(0.0, color="#888888", linewidth=0.7, zorder=0.8)
 
 
-def _without_rounding(value: float) -> float:
+def _clear_rounding_error(value: float) -> float:
     """Zero for the rounding error of a difference of equal numbers, which would set the scale of its axis."""
     return 0.0 if abs(value) < _ROUNDING else value
 

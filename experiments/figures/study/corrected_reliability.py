@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_corrected"]
+__all__ = ["plot_corrected_reliability"]
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -35,7 +35,7 @@ _JOBS = ("submitted", "waiting")
 _FEWEST = 10
 
 
-def plot_corrected(rows: Rows, logs: Mapping[str, str]) -> Figure:
+def plot_corrected_reliability(rows: Rows, logs: Mapping[str, str]) -> Figure:
     """Recorded schedules above, simulated ones below.
 
     Parameters

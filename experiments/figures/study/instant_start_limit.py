@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_bearing"]
+__all__ = ["plot_instant_start_limit"]
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -23,7 +23,7 @@ _PANELS = tuple(map(metric, ("instant_start_ratio", "turnaround_h", "utilization
 _RULER = Ruler("share", "On-demand projects (%)", scale=100.0)
 
 
-def plot_bearing(rows: Rows, bearable: Rows) -> Figure:
+def plot_instant_start_limit(rows: Rows, bearable: Rows) -> Figure:
     """Instant starts over the share of on-demand projects, the share that is bearable, and what others pay.
 
     Parameters

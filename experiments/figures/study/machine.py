@@ -154,7 +154,7 @@ def _many(courses: Sequence[_Course], name_times: _TimeNamer) -> Figure:
     dress(panels[0, 0], y="Nodes (%)", title=f"(a) Nodes under {first.name}")
     dress(panels[0, 1], y="Jobs", title=f"(b) Waiting jobs under {first.name}")
     for column, (level, unit, title) in enumerate(
-        ((_nodes_in_use, "points", "(c) Nodes: difference"), (_waiting, "jobs", "(d) Waiting jobs: difference"))
+        ((_nodes_in_use, "points", "(c) Nodes: difference"), (_waiting_jobs, "jobs", "(d) Waiting jobs: difference"))
     ):
         apart = [_apart(level(course), course.times, level(first), first.times) for course in others]
         most = max((float(np.abs(values).max()) for _, values in apart), default=0.0) or 1.0
@@ -198,7 +198,7 @@ def _nodes_in_use(course: _Course) -> Floats:
     return course.busy + course.held
 
 
-def _waiting(course: _Course) -> Floats:
+def _waiting_jobs(course: _Course) -> Floats:
     return course.jobs
 
 

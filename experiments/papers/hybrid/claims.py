@@ -22,7 +22,7 @@ from holdfast.experiments.study.evidence import (
     every,
     finite_mean,
     judge_finding,
-    missing,
+    missing_finding,
     reaches,
     within,
 )
@@ -118,7 +118,7 @@ def examine(claim: Claim, data: Measured) -> Finding:
     try:
         return claim.test(data)
     except LookupError as error:
-        return missing(f"no simulations of {error}")
+        return missing_finding(f"no simulations of {error}")
 
 
 # Comparisons of mechanisms and mixes. Each function returns the test of a claim.
@@ -205,7 +205,7 @@ def _methods_alike(data: Measured) -> Finding:
     return replace(finding, detail=f"farthest apart: {top} and {bottom}")
 
 
-def _crowding(data: Measured) -> Finding:
+def _crowded_share(data: Measured) -> Finding:
     """Test the share of late on-demand jobs for which the other on-demand jobs leave no room."""
     late, crowded = (data.total(name, SIX) for name in ("delayed_on_demand", "crowded_on_demand"))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -288,7 +288,7 @@ CLAIMS: tuple[Claim, ...] = (
           "more related to the submission pattern", "points", _patterns_matter),
     Claim(9, "d", "At least 95 % of the on-demand jobs that do not start instantly exceed the machine together with "
           "the on-demand jobs that run or gather nodes when they arrive",
-          "the reason", "%", _crowding),
+          "the reason", "%", _crowded_share),
     Claim(11, "a", "CUP has its lowest average turnaround on W2, against each other mix", "best on W2", "h",
           _best_mix(_ALL_H, with_notice("CUP"), "W2", -1)),
     Claim(11, "b", "CUP preempts the smallest share of the rigid jobs on W2", "reduced", "points",

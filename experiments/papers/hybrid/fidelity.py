@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.experiments.paper_readings import Reading, named_reading
+from holdfast.experiments.paper_readings import Reading, reading_from_levels
 from holdfast.experiments.papers.hybrid.checkpoints import by_factor
 from holdfast.experiments.papers.hybrid.claims import (
     CHECKPOINT_CLAIMS,
@@ -100,7 +100,8 @@ def score_readings(tables: Tables, stage: str = "") -> list[Score]:
     """
     grid, checkpoints = (_rows_by_reading(tables.get(name, ())) for name in (stage, checkpoint_stage(stage)))
     return [
-        _score(named_reading(name), Measured(rows), by_factor(checkpoints.get(name, ()))) for name, rows in grid.items()
+        _score(reading_from_levels(name), Measured(rows), by_factor(checkpoints.get(name, ())))
+        for name, rows in grid.items()
     ]
 
 

@@ -31,9 +31,9 @@ from holdfast.experiments.papers.hybrid.fidelity import Score, checkpoint_stage,
 from holdfast.experiments.papers.hybrid.published_levels import LEVELS, Level
 from holdfast.experiments.papers.hybrid.search import (
     Responses,
-    claims_held,
     measured_means,
     measured_outlook,
+    predict_claims,
     promising_readings,
     rank_readings,
     screening_responses,
@@ -369,9 +369,9 @@ def _reach(tables: Tables, screened: bool) -> list[Verdict]:
     if not (screened and near and last):
         return []
     responses, years = _screening_model(tables), len({row["trace"] for row in tables[_FINALISTS]})
-    held = claims_held(measured_means(near, responses), responses, years)
+    held = predict_claims(measured_means(near, responses), responses, years)
     levels = np.array([[label in score.choice.name.split() for label in responses.labels] for score in near])
-    promised = claims_held(responses.model.predict(levels), responses, years)
+    promised = predict_claims(responses.model.predict(levels), responses, years)
     # Claims that hold under a finalist are within reach, whatever a few years promise.
     finalists = {name for score in last for name, (_, found) in score.found.items() if found.outcome is Outcome.HOLDS}
     promised_some = {name for place, name in enumerate(responses.claims) if held[:, place].any()}

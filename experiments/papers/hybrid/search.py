@@ -24,10 +24,10 @@ from holdfast.experiments.study.rules import Rule
 __all__ = [
     "Outlook",
     "Responses",
-    "claims_held",
     "measured_means",
     "measured_outlook",
     "outlook",
+    "predict_claims",
     "promising_readings",
     "rank_readings",
     "screening_responses",
@@ -125,12 +125,12 @@ def outlook(means: Floats, responses: Responses, years: int) -> list[Outlook]:
     years
         Number of paired years.
     """
-    held = claims_held(means, responses, years).sum(axis=1)
+    held = predict_claims(means, responses, years).sum(axis=1)
     distance = level_distance(means[:, len(responses.tests) :])
     return [Outlook(float(own), float(far)) for own, far in zip(held, distance, strict=True)]
 
 
-def claims_held(means: Floats, responses: Responses, years: int) -> NDArray[np.bool_]:
+def predict_claims(means: Floats, responses: Responses, years: int) -> NDArray[np.bool_]:
     """Predict which claims hold under each reading; the parameters are those of :func:`outlook`.
 
     Returns

@@ -93,15 +93,15 @@ class Watching:
             raise ParameterError("arrival", "PAA or SPAA", self.arrival)
         if self.spared not in _SPARED:
             raise ParameterError("spared", " or ".join(_SPARED), self.spared)
-        self._shrinking()
+        self._shrink_strategy()
 
-    def _shrinking(self) -> ShrinkPreemptAtArrival:
+    def _shrink_strategy(self) -> ShrinkPreemptAtArrival:
         return ShrinkPreemptAtArrival(self.victims, self.overhead, self.shrink)
 
     def begin(self) -> _Watch:
         """Start the strategy for one simulation."""
         _latest[:] = [Counts()]
-        return _Watch(self, PreemptAtArrival(self.victims, self.overhead), self._shrinking(), latest())
+        return _Watch(self, PreemptAtArrival(self.victims, self.overhead), self._shrink_strategy(), latest())
 
     def room(self, view: SystemView, request: Request) -> int:
         return self.begin().room(view, request)

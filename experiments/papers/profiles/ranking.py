@@ -138,7 +138,7 @@ def _minutes(tables: Tables, names: Sequence[str]) -> list[Verdict]:
     return verdicts
 
 
-def _saving(tables: Tables, name: str, source: Source) -> Verdict:
+def _saving_verdict(tables: Tables, name: str, source: Source) -> Verdict:
     most = sizes(tables)[-1]
     plans = _Plans(tables, most)
     saving = interval(1.0 - plans.values("memory_gb", name) / plans.values("memory_gb", "all-ckpt"))
@@ -185,7 +185,7 @@ def judge_fig13(tables: Tables) -> Sequence[Verdict]:
             Above(quantity=f"the relative difference of the reservation times of k = {most} and {few}"), more,
             f"longer by {_per_cent(more)} with k = {most} than with {few}",
         ),
-        _saving(tables, "mem-all-ckpt", text("4.2.2")),
+        _saving_verdict(tables, "mem-all-ckpt", text("4.2.2")),
         *_losses(tables),
     ]  # fmt: skip
     return [restrict_verdict(tables, verdict) for verdict in verdicts]
@@ -203,7 +203,7 @@ def judge_fig14(tables: Tables) -> Sequence[Verdict]:
     )
     verdicts = [
         *_minutes(tables, ("mem-all-ckpt-v2",)),
-        _saving(tables, "mem-all-ckpt-v2", text("4.2.3")),
+        _saving_verdict(tables, "mem-all-ckpt-v2", text("4.2.3")),
         cost.judge(
             AtMost(_NO_COST, "the paired relative difference", "%", 100), longer,
             f"longer by {_per_cent(longer)} ({plans.means_text('reservation_min')} min)",

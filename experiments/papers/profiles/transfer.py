@@ -129,7 +129,7 @@ def _judge(tables: Tables) -> Sequence[Verdict]:
     verdicts: list[Verdict] = []
     for scale in scales:
         verdicts += [
-            _saving(tables, scale),
+            _saving_verdict(tables, scale),
             *_increase(tables, scale),
             _overlap(tables, scale),
             _minutes(tables, scale),
@@ -144,7 +144,7 @@ def _sizes(tables: Tables) -> list[int]:
     return sorted({row["samples"] for row in tables[""]})
 
 
-def _saving(tables: Tables, scale: str) -> Verdict:
+def _saving_verdict(tables: Tables, scale: str) -> Verdict:
     there = {"machine": THERE, "scale": scale}
     savings = {
         f"k = {k}": interval(

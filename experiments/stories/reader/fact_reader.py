@@ -99,7 +99,7 @@ class FactReader:
             ahead_nodes=stay.ahead_nodes,
             first=tuple(self._first(stay, until)),
             promises=tuple(self._promises(stay, until)),
-            passed_by=tuple(self._passing(place) for place in stay.passed_by),
+            passed_by=tuple(self._passing_fact(place) for place in stay.passed_by),
             parts=self._waits.parts(stay),
             occupancy=self._waits.occupancy(stay),
         )
@@ -128,7 +128,7 @@ class FactReader:
                 before = decision.at
                 yield queueing.Promise(decision.time, decision.at, when)
 
-    def _passing(self, place: int) -> queueing.Passing:
+    def _passing_fact(self, place: int) -> queueing.Passing:
         entry = self._timeline.entries[place]
         return queueing.Passing(entry.time, entry.job_id, entry.after, parse_cause(entry.cause).kind)
 

@@ -12,7 +12,7 @@ from holdfast.experiments.stories.writer.phrases import Clock, count, duration, 
 from holdfast.workloads.ground.job_ids import job_id_text
 from holdfast.workloads.ground.units import SECOND
 
-__all__ = ["LITTLE", "compare_promises", "first_promise", "section", "standing"]
+__all__ = ["LITTLE", "compare_promises", "first_promise", "head_sentences", "section"]
 
 #: Moves of a promise that are listed for one wait, at its beginning and at its end.
 _MOVES = 2
@@ -39,7 +39,7 @@ _EVENT_VERBS = {
 }
 
 
-def standing(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
+def head_sentences(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
     """Sentences on its times at the head of the queue, and on promised starts."""
     promised = {promise.time: promise for promise in wait.promises}
     mentioned = set()
@@ -161,7 +161,7 @@ def reasons(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[tu
         if part.kind == "full":
             text += _occupancy_sentence(wait.occupancy, part.ticks * facts.machine, most)
         pairs.append((duration(part.ticks), text))
-    passing = _passing(wait, most)
+    passing = _passing_sentence(wait, most)
     return [*pairs, ("", passing)] if passing else pairs
 
 
@@ -210,7 +210,7 @@ def _occupancy_sentence(occupancy: tuple[Occupancy, ...], whole: int, most: int 
     return f" {'; '.join(clauses)}."
 
 
-def _passing(wait: Wait, most: int | None) -> str:
+def _passing_sentence(wait: Wait, most: int | None) -> str:
     """Sentence on the jobs from behind it that started first."""
     groups: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for item in wait.passed_by:

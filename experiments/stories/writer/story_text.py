@@ -152,7 +152,7 @@ def _wait_sentences(wait: Wait, clock: Clock, most: int | None) -> Iterator[tupl
         names = join_items([job_id_text(job_id) for job_id in wait.ahead], most)
         asked = f"which asked for {count(wait.ahead_nodes, 'node')} together"
         yield wait.since, f"{began} behind {count(len(wait.ahead), 'job')} ({names}), {asked}; {free}."
-    yield from queued.standing(wait, clock, most)
+    yield from queued.head_sentences(wait, clock, most)
 
 
 def _sections(facts: Facts, clock: Clock, most: int | None, unit: str) -> Iterator[list[str]]:

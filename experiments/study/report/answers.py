@@ -19,7 +19,7 @@ from typing import Any
 from holdfast.experiments.study.cost_log import format_cost, read_costs
 from holdfast.experiments.study.experiment import Experiment, judge_experiment, read_tables
 from holdfast.experiments.study.parameters import data_files
-from holdfast.experiments.study.verdicts import HYPOTHESIS, Outcome, Verdict, format_p, remaining
+from holdfast.experiments.study.verdicts import HYPOTHESIS, Outcome, Verdict, format_p, remaining_decisions
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.files import atomic_open, decode_text, read_bytes
 
@@ -171,7 +171,7 @@ def measure_answer(item: Experiment, directory: Path) -> Answer:
     answer = Answer(
         picture="withheld" if withheld else "none" if item.draw is None else "own",
         verdicts=tuple(map(Judgement.from_verdict, verdicts)),
-        holm=remaining(verdicts),
+        holm=remaining_decisions(verdicts),
         settings=_settings(item, record),
         seed=record["seed"],
         data={files[name]: digest for name, digest in record["data"].items()},

@@ -20,7 +20,7 @@ from holdfast.experiments.study.publications import PUBLICATIONS, Publication, p
 from holdfast.experiments.study.report.choices import section_html, sentence_html
 from holdfast.experiments.study.report.importance import Belief, belief, groups
 from holdfast.experiments.study.reproduction import Done, Reproduction
-from holdfast.experiments.study.verdicts import Outcome, format_p, remaining
+from holdfast.experiments.study.verdicts import Outcome, format_p, remaining_decisions
 from holdfast.experiments.tables import cell_text
 from holdfast.workloads.ground.files import atomic_open
 
@@ -112,7 +112,7 @@ class Entry:
     @property
     def remaining(self) -> str:
         """Sentence on the decisions that remain after Holm's correction."""
-        return remaining(self.done.verdicts)
+        return remaining_decisions(self.done.verdicts)
 
     @property
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]], int]:

@@ -57,7 +57,7 @@ def test_each_job_has_a_response_for_each_request(tmp_path: Any) -> None:
             assert row["advice_h"] == pytest.approx(row["own_h"])
 
 
-def made(gain: float, planner: float = 0.0) -> list[Row]:
+def advice_rows(gain: float, planner: float = 0.0) -> list[Row]:
     rng = np.random.default_rng(0)
     rows: list[Row] = []
     for number in range(100):
@@ -79,13 +79,13 @@ def made(gain: float, planner: float = 0.0) -> list[Row]:
     ],
 )
 def test_advice_is_judged_by_its_rules(gain: float, planner: float, expected: tuple[Outcome, ...]) -> None:
-    verdicts = EXPERIMENT.judge({"": made(gain, planner)})
+    verdicts = EXPERIMENT.judge({"": advice_rows(gain, planner)})
     assert tuple(verdict.outcome for verdict in verdicts[:2]) == expected
     assert {verdict.outcome for verdict in verdicts[2:]} == {Outcome.NOT_COMPARABLE}
 
 
 def test_a_smaller_mean_that_may_be_chance_is_undecided() -> None:
-    rows = made(1.0, 0.0)
+    rows = advice_rows(1.0, 0.0)
     for number, row in enumerate(rows):
         # Weeks in which the planner's plan is far better, and weeks in which it is far worse.
         gap = 2.3 if row["week"] % 2 else -1.9

@@ -13,7 +13,7 @@ import pytest
 from holdfast.experiments.beyond import front, honesty, minimum_size, notice_lead, on_demand_share, real_traces
 from holdfast.experiments.beyond.front import DEFAULT, Point, Standing, standings
 from holdfast.experiments.beyond.honesty import declare, malleable_projects
-from holdfast.experiments.beyond.on_demand_share import bearable, crossing
+from holdfast.experiments.beyond.on_demand_share import bearable, crossing_point
 from holdfast.experiments.beyond.trace_pairs import cut, describe_trace, generate_like
 from holdfast.experiments.study.evidence import Finding, difference
 from holdfast.experiments.study.experiment import Resources, Row, find_experiment, read_tables, run_experiment
@@ -38,12 +38,12 @@ def cells(traces: int = 4, **axes: tuple[Any, ...]) -> list[dict[str, Any]]:
     return [{**dict.fromkeys(COLUMNS, 0.5 + 0.01 * row["trace"]), **row} for row in rows]
 
 
-def raised(rows: list[dict[str, Any]], column: str, by: Callable[[Row], float]) -> list[dict[str, Any]]:
+def raise_metric(rows: list[dict[str, Any]], column: str, by: Callable[[Row], float]) -> list[dict[str, Any]]:
     """The rows with a metric changed, a little differently in each trace, so that intervals have a width."""
     return [{**row, column: row[column] + by(row) * (1 + 0.02 * row["trace"])} for row in rows]
 
 
-def found(told: list[Verdict], words: str) -> Verdict:
+def find_verdict(told: list[Verdict], words: str) -> Verdict:
     (one,) = [verdict for verdict in told if words in verdict.claim]
     return one
 
@@ -79,20 +79,23 @@ def leads() -> list[dict[str, Any]]:
 
 def test_notice_is_judged_by_what_changes_with_the_lead() -> None:
     gain = {0.0: 0.0, 0.5: 0.2, 4.0: 0.25}
-    rows = raised(leads(), "instant_start_ratio_strict", lambda row: gain[row["notice_lead"]])
-    rows = raised(rows, "preemption_ratio_rigid", lambda row: 0.1 * (row["notice_lead"] == 4.0))
+    rows = raise_metric(leads(), "instant_start_ratio_strict", lambda row: gain[row["notice_lead"]])
+    rows = raise_metric(rows, "preemption_ratio_rigid", lambda row: 0.1 * (row["notice_lead"] == 4.0))
     told = verdicts(notice_lead.HYPOTHESES, Measured(rows))
-    assert found(told, "half an hour of notice").outcome is Outcome.HOLDS
-    assert found(told, "With the longest lead more start").outcome is Outcome.HOLDS
-    assert found(told, "first half hour").outcome is Outcome.HOLDS
-    assert found(told, "tolerance of two minutes").outcome is Outcome.HOLDS
-    assert found(told, "fewer rigid jobs").outcome is Outcome.FAILS
-    assert found(told, "lengthens the average turnaround").outcome is Outcome.FAILS
+    assert find_verdict(told, "half an hour of notice").outcome is Outcome.HOLDS
+    assert find_verdict(told, "With the longest lead more start").outcome is Outcome.HOLDS
+    assert find_verdict(told, "first half hour").outcome is Outcome.HOLDS
+    assert find_verdict(told, "tolerance of two minutes").outcome is Outcome.HOLDS
+    assert find_verdict(told, "fewer rigid jobs").outcome is Outcome.FAILS
+    assert find_verdict(told, "lengthens the average turnaround").outcome is Outcome.FAILS
 
 
 def test_half_an_hour_that_was_not_simulated_is_not_judged() -> None:
     rows = [row for row in leads() if row["notice_lead"] != 0.5]
-    assert found(verdicts(notice_lead.HYPOTHESES, Measured(rows)), "first half hour").outcome is Outcome.NOT_COMPARABLE
+    assert (
+        find_verdict(verdicts(notice_lead.HYPOTHESES, Measured(rows)), "first half hour").outcome
+        is Outcome.NOT_COMPARABLE
+    )
 
 
 # Minimum size.
@@ -100,21 +103,21 @@ def test_half_an_hour_that_was_not_simulated_is_not_judged() -> None:
 
 def test_the_minimum_size_is_judged_against_the_whole_size() -> None:
     rows = cells(mechanism=SIX, min_share=(0.05, 0.2, 1.0))
-    rows = raised(rows, "turnaround_malleable_h", lambda row: 3.0 * (row["min_share"] == 1.0))
+    rows = raise_metric(rows, "turnaround_malleable_h", lambda row: 3.0 * (row["min_share"] == 1.0))
     told = verdicts(minimum_size.HYPOTHESES, Measured(rows))
-    assert found(told, "A minimum of a fifth").outcome is Outcome.HOLDS
-    assert found(told, "smaller minimum than a fifth").outcome is Outcome.HOLDS
-    assert found(told, "turnaround of rigid jobs").outcome is Outcome.FAILS
-    worse = raised(rows, "turnaround_malleable_h", lambda row: 2.0 * (row["min_share"] == 0.05))
+    assert find_verdict(told, "A minimum of a fifth").outcome is Outcome.HOLDS
+    assert find_verdict(told, "smaller minimum than a fifth").outcome is Outcome.HOLDS
+    assert find_verdict(told, "turnaround of rigid jobs").outcome is Outcome.FAILS
+    worse = raise_metric(rows, "turnaround_malleable_h", lambda row: 2.0 * (row["min_share"] == 0.05))
     assert (
-        found(verdicts(minimum_size.HYPOTHESES, Measured(worse)), "smaller minimum than a fifth").outcome
+        find_verdict(verdicts(minimum_size.HYPOTHESES, Measured(worse)), "smaller minimum than a fifth").outcome
         is Outcome.FAILS
     )
-    one_mechanism_longer = raised(
+    one_mechanism_longer = raise_metric(
         rows, "turnaround_malleable_h", lambda row: 9.0 * (row["min_share"] == 0.2 and row["mechanism"] == "N-PAA")
     )
     told = verdicts(minimum_size.HYPOTHESES, Measured(one_mechanism_longer))
-    assert found(told, "A minimum of a fifth").outcome is Outcome.FAILS
+    assert find_verdict(told, "A minimum of a fifth").outcome is Outcome.FAILS
 
 
 # On-demand projects.
@@ -131,7 +134,7 @@ def test_the_minimum_size_is_judged_against_the_whole_size() -> None:
     ],
 )
 def test_the_first_crossing_is_found_between_the_shares(curve: tuple[float, ...], expected: tuple[float, str]) -> None:
-    place, mark = crossing(np.array([0.1, 0.2, 0.3]), np.array(curve, dtype=float), 95.0)
+    place, mark = crossing_point(np.array([0.1, 0.2, 0.3]), np.array(curve, dtype=float), 95.0)
     assert (pytest.approx(place), mark) == expected
 
 
@@ -150,7 +153,7 @@ def test_the_bounds_of_the_bearable_share_are_those_of_the_curve() -> None:
 def test_a_level_that_is_never_crossed_is_no_finding() -> None:
     rows = cells(mechanism=SIX, share=(0.05, 0.1, 0.2, 0.4))
     drop = {0.05: 0.49, 0.1: 0.48, 0.2: 0.47, 0.4: 0.2}
-    full = raised(rows, "instant_start_ratio", lambda row: 0.0)
+    full = raise_metric(rows, "instant_start_ratio", lambda row: 0.0)
     for row in full:
         row["instant_start_ratio"] = 0.5 + drop[row["share"]] + 0.001 * row["trace"]
     crossed = list(on_demand_share._bearable(full, 0.95))
@@ -164,9 +167,9 @@ def test_a_level_that_is_never_crossed_is_no_finding() -> None:
     # 97.15 % at 20 % and 70.15 % at 40 %.
     assert crossed[0]["share"] == pytest.approx(0.2 + 0.2 * 2.15 / 27)
     told = verdicts(on_demand_share.HYPOTHESES, Measured(full))
-    assert found(told, "share of 10 %").outcome is Outcome.HOLDS
-    assert found(told, "Fewer start instantly").outcome is Outcome.HOLDS
-    assert found(told, "CUP").outcome is Outcome.FAILS
+    assert find_verdict(told, "share of 10 %").outcome is Outcome.HOLDS
+    assert find_verdict(told, "Fewer start instantly").outcome is Outcome.HOLDS
+    assert find_verdict(told, "CUP").outcome is Outcome.FAILS
 
 
 def test_shares_beyond_the_projects_are_refused() -> None:
@@ -274,16 +277,16 @@ def lies(lost: float, wobble: float = 0.1) -> list[dict[str, Any]]:
 
 def test_honesty_is_judged_over_the_traces() -> None:
     told = verdicts(honesty.HYPOTHESES, Measured(lies(1.0)))
-    assert found(told, "under each mechanism").outcome is Outcome.HOLDS
-    assert "+1.00 [+0.75, +1.25] h a job" in found(told, "under each mechanism").measured
-    assert found(told, "More than half").outcome is Outcome.HOLDS
-    assert found(told, "preempted less often").outcome is Outcome.HOLDS
-    assert found(told, "of the others").outcome is Outcome.FAILS
-    assert found(told, "more without checkpoints").outcome is Outcome.FAILS
+    assert find_verdict(told, "under each mechanism").outcome is Outcome.HOLDS
+    assert "+1.00 [+0.75, +1.25] h a job" in find_verdict(told, "under each mechanism").measured
+    assert find_verdict(told, "More than half").outcome is Outcome.HOLDS
+    assert find_verdict(told, "preempted less often").outcome is Outcome.HOLDS
+    assert find_verdict(told, "of the others").outcome is Outcome.FAILS
+    assert find_verdict(told, "more without checkpoints").outcome is Outcome.FAILS
     gained = verdicts(honesty.HYPOTHESES, Measured(lies(-1.0)))
-    assert found(gained, "under each mechanism").outcome is Outcome.FAILS
+    assert find_verdict(gained, "under each mechanism").outcome is Outcome.FAILS
     unsure = verdicts(honesty.HYPOTHESES, Measured(lies(0.1, wobble=1.0)))
-    assert found(unsure, "under each mechanism").outcome is Outcome.UNDECIDED
+    assert find_verdict(unsure, "under each mechanism").outcome is Outcome.UNDECIDED
 
 
 @pytest.mark.system
@@ -305,7 +308,7 @@ def test_more_projects_than_there_are_is_refused(tmp_path: Path) -> None:
 # Real traces.
 
 
-def evaluated(levels: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
+def dataset_rows(levels: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
     """Rows of datasets, with a turnaround for each mechanism and the same metrics else."""
     rows = cells(dataset=tuple(levels), mechanism=("baseline", *SIX), mix=("W2", "W5"))
     for row in rows:
@@ -317,7 +320,7 @@ def test_an_order_that_is_reversed_does_not_carry_over() -> None:
     order = {name: 10.0 + place for place, name in enumerate(SIX)}
     swapped = {**order, SIX[0]: order[SIX[1]], SIX[1]: order[SIX[0]]}
     levels = {"year": swapped, "year-generated": order, "year-generated-projects": order}
-    rows = evaluated(levels)
+    rows = dataset_rows(levels)
     # An order that only one dataset tells: noise of mechanisms that is larger than what they differ by.
     for row in rows:
         if row["dataset"] == "year" and row["mechanism"] == SIX[5]:
@@ -390,8 +393,8 @@ def test_a_trace_that_is_given_is_evaluated(tmp_path: Path) -> None:
     )
     assert len(tables[""]) == 5 * 2 * 7
     level = "Generated traces have the baseline's utilisation of"
-    assert found(told, f"{level} the year").outcome is not Outcome.NOT_COMPARABLE
-    assert found(told, f"{level} the stand-in for").outcome is Outcome.NOT_COMPARABLE
+    assert find_verdict(told, f"{level} the year").outcome is not Outcome.NOT_COMPARABLE
+    assert find_verdict(told, f"{level} the stand-in for").outcome is Outcome.NOT_COMPARABLE
     assert (tmp_path / "beyond-theta.png").exists()
 
 

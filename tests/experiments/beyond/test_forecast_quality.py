@@ -157,7 +157,7 @@ def test_scores_are_those_of_the_quantiles() -> None:
     assert [within(one, 90) for one in (0.04, 0.05, 0.95, 0.96)] == [0, 1, 1, 0]
 
 
-def made(count: int, inside: float, gaps: Sequence[float]) -> list[Row]:
+def moment_rows(count: int, inside: float, gaps: Sequence[float]) -> list[Row]:
     """Moments of 20 weeks in which a share lies inside, and errors of the methods with these medians [h]."""
     rng = np.random.default_rng(1)
     rows: list[Row] = []
@@ -185,7 +185,7 @@ def made(count: int, inside: float, gaps: Sequence[float]) -> list[Row]:
     ],
 )
 def test_coverage_is_judged_by_its_rule(count: int, inside: float, expected: tuple[Outcome, Outcome]) -> None:
-    verdicts = EXPERIMENT.judge({"": made(count, inside, (1, 2, 3, 4, 5))})
+    verdicts = EXPERIMENT.judge({"": moment_rows(count, inside, (1, 2, 3, 4, 5))})
     assert tuple(verdict.outcome for verdict in verdicts[:2]) == expected
     assert verdicts[0].remark.endswith(f"as reported, ends included: {100 * (inside + 0.2 * (1 - inside)):.1f} %")
     # The other logs were not given.
@@ -195,7 +195,7 @@ def test_coverage_is_judged_by_its_rule(count: int, inside: float, expected: tup
 def test_the_median_error_must_be_below_every_baseline() -> None:
     outcomes = []
     for medians in ((1, 2, 3, 4, 5), (1, 2, 3, 0.5, 5), (1, 2, 3, 1.0, 5)):
-        verdict = EXPERIMENT.judge({"": made(400, 0.5, medians)})[2]
+        verdict = EXPERIMENT.judge({"": moment_rows(400, 0.5, medians)})[2]
         outcomes.append(verdict.outcome)
     assert outcomes == [Outcome.HOLDS, Outcome.FAILS, Outcome.UNDECIDED]
 

@@ -76,12 +76,12 @@ def _tables(moved: float, late: int) -> dict[str, list[dict[str, Any]]]:
     return {"": cuts, "truncation": truncation, "curves": curves}
 
 
-def _told(moved: float, late: int) -> dict[str, Verdict]:
+def _verdicts(moved: float, late: int) -> dict[str, Verdict]:
     return {item.claim: item for item in find_experiment("beyond-warmup").judge(_tables(moved, late))}
 
 
 def test_a_short_transient_that_changes_nothing_needs_no_warmup() -> None:
-    told = _told(0.001, 5)
+    told = _verdicts(0.001, 5)
     assert {item.outcome for item in told.values()} == {Outcome.HOLDS}
     assert len(told) == 3 + 3 + 2 * len(METRICS) + len(METRICS) + 1
     welch = told["In generated years Welch's curve of the queue reaches its later level within 14 days"]
@@ -89,7 +89,7 @@ def test_a_short_transient_that_changes_nothing_needs_no_warmup() -> None:
 
 
 def test_a_long_transient_that_moves_the_averages_is_told() -> None:
-    told = _told(0.2, 40)
+    told = _verdicts(0.2, 40)
     # What both sides of a difference lose alike is not in it.
     averages = {claim: item.outcome for claim, item in told.items() if "has over the baseline" not in claim}
     assert set(averages.values()) == {Outcome.FAILS}

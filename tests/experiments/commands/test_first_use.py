@@ -12,12 +12,12 @@ from holdfast.experiments import cli
 SACCT = "JobIDRaw|User|Account|Partition|State|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NodeList\n"
 
 
-def refused(capsys: pytest.CaptureFixture[str], words: str) -> str:
+def refusal(capsys: pytest.CaptureFixture[str], words: str) -> str:
     assert cli.main(words.split()) == 2
     return capsys.readouterr().err
 
 
-def printed(capsys: pytest.CaptureFixture[str], words: str) -> str:
+def command_output(capsys: pytest.CaptureFixture[str], words: str) -> str:
     assert cli.main(words.split()) == 0
     told = capsys.readouterr()
     return told.out + told.err
@@ -46,7 +46,7 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_forecasts_refuse_in_the_unit_of_the_log(processors: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = refused(capsys, f"forecast {processors} --at 1d --draws 2 --workers 1 --nodes 17 --walltime 1h")
+    told = refusal(capsys, f"forecast {processors} --at 1d --draws 2 --workers 1 --nodes 17 --walltime 1h")
     assert "requests 17 processors, but the machine has only 16 processors" in told
 
 
@@ -57,8 +57,8 @@ def test_forecasts_of_results_count_and_date_as_the_log_does(
     assert cli.main(f"run {processors} -o a --mechanism baseline".split()) == 0
     assert cli.main(f"run {local} --nodes 4 -o b --mechanism baseline".split()) == 0
     capsys.readouterr()
-    assert "of 16 processors" in printed(capsys, f"forecast a --at 1d {draw}")
-    assert "Now is 2026-03-01 15:00 local time" in printed(capsys, f"forecast b --at 2026-03-01T15:00 {draw}")
+    assert "of 16 processors" in command_output(capsys, f"forecast a --at 1d {draw}")
+    assert "Now is 2026-03-01 15:00 local time" in command_output(capsys, f"forecast b --at 2026-03-01T15:00 {draw}")
 
 
 def test_a_forecast_names_its_own_option_for_the_machine(
@@ -68,13 +68,13 @@ def test_a_forecast_names_its_own_option_for_the_machine(
     line = "{} {} 0 1800 1 -1 -1 1 3600 -1 1 1 1 -1 -1 {} -1 -1\n"
     text = "; MaxNodes: 4\n" + "".join(line.format(n, n * 3600, 1 + n % 2) for n in range(1, 40))
     Path("log.swf").write_text(text)
-    told = printed(capsys, "forecast log.swf --at 1d --draws 2 --workers 1 --least 1 --nodes 1 --walltime 1h")
+    told = command_output(capsys, "forecast log.swf --at 1d --draws 2 --workers 1 --least 1 --nodes 1 --walltime 1h")
     assert "2 partitions" in told and "--where partition=NAME --machine N simulates one" in told
-    assert "--where partition=NAME --nodes N" in printed(capsys, "info log.swf --no-simulation")
+    assert "--where partition=NAME --nodes N" in command_output(capsys, "info log.swf --no-simulation")
 
 
 def test_streaming_refuses_other_formats_by_name(local: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = refused(capsys, f"run {local} -o out --stream --mechanism baseline")
+    told = refusal(capsys, f"run {local} -o out --stream --mechanism baseline")
     assert "--stream reads SWF, and this is a file of the format sacct" in told
     assert not Path("out").exists()
 
@@ -82,7 +82,7 @@ def test_streaming_refuses_other_formats_by_name(local: Path, capsys: pytest.Cap
 def test_too_few_names_of_nodes_are_not_the_machine(local: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Jobs of four nodes in a list that names one: the list was cut."""
     local.write_text(local.read_text().replace("n[1-4]", "n1"))
-    assert "share nodes" not in printed(capsys, f"info {local} --nodes 4 --no-simulation")
+    assert "share nodes" not in command_output(capsys, f"info {local} --nodes 4 --no-simulation")
 
 
 @pytest.mark.parametrize("time", ["1e308", "-1e308", "1e11y", "9999999d"])
@@ -92,7 +92,7 @@ def test_windows_beyond_the_calendar_are_refused(
 ) -> None:
     assert cli.main(f"run {local} --nodes 4 -o b --mechanism baseline --events".split()) == 0
     capsys.readouterr()
-    assert f"{option} must be a time" in refused(capsys, f"gantt b -o page.html {option}={time}")
+    assert f"{option} must be a time" in refusal(capsys, f"gantt b -o page.html {option}={time}")
 
 
 @pytest.mark.parametrize("until", ["9999-12-31T23:59", "300y", "30y"])
@@ -114,14 +114,14 @@ def test_an_error_of_slurm_without_anything_else(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sacct.json").write_text(json.dumps({"errors": [{"error": "no\x1b database", "error_number": 7000}]}))
-    told = refused(capsys, "info sacct.json")
+    told = refusal(capsys, "info sacct.json")
     assert "no job but an error of Slurm" in told and "(error 7000)" in told and "\x1b" not in told
 
 
 def test_a_result_of_an_impossible_machine_is_refused(local: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tests.support.jobs import resealed
+    from tests.support.jobs import reseal
 
     assert cli.main(f"run {local} --nodes 4 -o b --mechanism baseline --events".split()) == 0
     capsys.readouterr()
-    resealed(Path("b"), nodes=2**63)
-    assert "must name a positive number of nodes, at most 1,000,000,000" in refused(capsys, "explain b 1")
+    reseal(Path("b"), nodes=2**63)
+    assert "must name a positive number of nodes, at most 1,000,000,000" in refusal(capsys, "explain b 1")

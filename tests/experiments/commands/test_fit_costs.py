@@ -19,7 +19,7 @@ from holdfast.experiments.planning.wait_pairs import pairs_of_results
 from holdfast.policies.planning.waits.fitting import fit_waits
 from holdfast.workloads.ground.errors import InputError
 from tests.places import GOLDEN
-from tests.support.jobs import resealed
+from tests.support.jobs import reseal
 
 #: Twelve jobs of 1 to 8 processors that asked for 1 to 12 h and waited half of it and 10 minutes; the last wait is
 #: unknown.
@@ -47,7 +47,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "results"
 
 
-def fitted(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+def fit_costs(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     """The JSON document that the command writes to standard output."""
     capsys.readouterr()
     assert cli.main(["fit-costs", *words, "-o", "-"]) == 0
@@ -55,7 +55,7 @@ def fitted(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     return told
 
 
-def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """The one sentence of a refusal."""
     capsys.readouterr()
     try:
@@ -77,7 +77,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_a_trace_that_records_waits(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = fitted(capsys, str(trace))
+    told = fit_costs(capsys, str(trace))
     assert told["unit"] == "s"
     assert told["source"]["path"] == str(trace)
     assert len(told["source"]["sha256"]) == 64
@@ -105,12 +105,12 @@ def test_a_trace_that_records_waits(trace: Path, tmp_path: Path, capsys: pytest.
     assert cli.main([*words, "--classes", "1", "--procs-per-node", "4"]) == 0
     assert [each.fit.pairs for each in read_costs(tmp_path / "costs.json").classes] == [8, 3]
     # Who does not fit on the machine is no example.
-    assert fitted(capsys, str(trace), "--nodes", "4")["all"]["pairs"] == 8
+    assert fit_costs(capsys, str(trace), "--nodes", "4")["all"]["pairs"] == 8
 
 
 def test_golden(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Written down once and read by a person; the numbers are those of numpy for the pairs of the two CSV files."""
-    told = fitted(capsys, "results", "--mechanism", "baseline", "--classes", "4")
+    told = fit_costs(capsys, "results", "--mechanism", "baseline", "--classes", "4")
     golden = json.loads((GOLDEN / "costs.json").read_text())
     assert told.pop("holdfast")
     assert told["source"] == golden["source"]
@@ -167,8 +167,8 @@ def test_a_trace_under_the_baseline_alone_has_its_walltimes_in_the_trace(
     assert cli.main([*words, "--force"]) == 0
     assert sorted(pairs_of_results(tmp_path / "out", "baseline").walltimes) == [3600.0 * row for row in range(1, 13)]
     (tmp_path / "out" / "jobs.csv").unlink()
-    resealed(tmp_path / "out")
-    assert "has no jobs.csv" in refused(capsys, "fit-costs", str(tmp_path / "out"), "--mechanism", "N-PAA")
+    reseal(tmp_path / "out")
+    assert "has no jobs.csv" in refusal(capsys, "fit-costs", str(tmp_path / "out"), "--mechanism", "N-PAA")
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ def test_a_result_with_a_submit_beyond_all_clocks_is_refused(
     cells = lines[1].split(",")
     cells[lines[0].split(",").index("submit")] = submit
     path.write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]) + "\n")
-    resealed(results)
-    assert sentence in refused(capsys, "fit-costs", str(results), "--mechanism", "baseline")
+    reseal(results)
+    assert sentence in refusal(capsys, "fit-costs", str(results), "--mechanism", "baseline")
 
 
 def test_the_window_of_the_run_is_that_of_the_fit(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,7 +197,7 @@ def test_the_window_of_the_run_is_that_of_the_fit(results: Path, capsys: pytest.
     # Submits are 0, 60, 300, 900, 1500, 2400, 3000, 5700, 9000: jobs 3, 4, 5, 7, 10 are left.
     assert sorted(pairs.nodes.tolist()) == [2, 4, 6, 9, 16]
     assert pairs.left_out == {"outside the window of the run": 4, "never came": 1}
-    assert fitted(capsys, "results")["all"]["pairs"] == 5
+    assert fit_costs(capsys, "results")["all"]["pairs"] == 5
 
 
 def stochastic(results: Path, reservations: str) -> None:
@@ -205,7 +205,7 @@ def stochastic(results: Path, reservations: str) -> None:
     path = results / "jobs-baseline.csv"
     path.write_text(path.read_text().replace("\n7,rigid,", "\n7,stochastic,"))
     (results / "reservations-baseline.csv").write_text(reservations)
-    resealed(results, add=["reservations-baseline.csv"])
+    reseal(results, add=["reservations-baseline.csv"])
 
 
 def test_reservations_count_and_their_jobs_do_not(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,15 +232,15 @@ def test_reservations_count_and_their_jobs_do_not(results: Path, capsys: pytest.
         ("job_id,submit,start,end,nodes\n", "baseline.csv:1: the header row must have a column length"),
     ]:
         (results / "reservations-baseline.csv").write_text(text)
-        resealed(results)
-        assert told in refused(capsys, "fit-costs", "results", "--mechanism", "baseline")
+        reseal(results)
+        assert told in refusal(capsys, "fit-costs", "results", "--mechanism", "baseline")
 
 
 def test_files_that_do_not_belong_together(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["fit-costs", "results", "--mechanism", "baseline"]
-    assert "choose one with --mechanism" in refused(capsys, "fit-costs", "results")
-    assert "not of N-PAA" in refused(capsys, "fit-costs", "results", "--mechanism", "n&paa")
-    assert "did you mean baseline" in refused(capsys, "fit-costs", "results", "--mechanism", "basline")
+    assert "choose one with --mechanism" in refusal(capsys, "fit-costs", "results")
+    assert "not of N-PAA" in refusal(capsys, "fit-costs", "results", "--mechanism", "n&paa")
+    assert "did you mean baseline" in refusal(capsys, "fit-costs", "results", "--mechanism", "basline")
     table, jobs, told = Path("small.csv"), results / "jobs-baseline.csv", results / "run.json"
     whole = {path: path.read_text() for path in (table, jobs, told)}
     for path, text, sentence in [
@@ -256,19 +256,19 @@ def test_files_that_do_not_belong_together(results: Path, capsys: pytest.Capture
     ]:
         path.write_text(text)
         if path == jobs:
-            resealed(results)
-        assert sentence in refused(capsys, *words), sentence
+            reseal(results)
+        assert sentence in refusal(capsys, *words), sentence
         path.write_text(whole[path])
         told.write_text(whole[told])
-    resealed(results, measurement={"warmup": "long"})
-    assert "run.json: must name instant_tolerance, warmup" in refused(capsys, *words)
+    reseal(results, measurement={"warmup": "long"})
+    assert "run.json: must name instant_tolerance, warmup" in refusal(capsys, *words)
     jobs.unlink()
-    resealed(results)
-    assert "has no jobs-baseline.csv" in refused(capsys, *words)
+    reseal(results)
+    assert "has no jobs-baseline.csv" in refusal(capsys, *words)
     jobs.write_text(whole[jobs])
     told.write_text(whole[told])
     table.unlink()
-    assert "small.csv, is missing" in refused(capsys, *words)
+    assert "small.csv, is missing" in refusal(capsys, *words)
 
 
 @pytest.mark.parametrize(
@@ -303,14 +303,14 @@ def test_wrong_words_are_one_sentence(
     names = {name: tmp_path / f"{name}.swf" for name in ("year", "wishes", "alike")}
     filled = words.format(tmp=tmp_path, trace=trace, table=GOLDEN / "small.csv", **names).split()
     before = set(tmp_path.iterdir())
-    assert told in refused(capsys, "fit-costs", *filled, "-o", str(tmp_path / "costs.json"))
+    assert told in refusal(capsys, "fit-costs", *filled, "-o", str(tmp_path / "costs.json"))
     assert set(tmp_path.iterdir()) == before
 
 
 def test_what_cannot_be_written_is_found_first(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "fit.pdf").mkdir()
     words = ["fit-costs", str(trace), "-o", str(tmp_path / "costs.json"), "--plot", str(tmp_path / "fit")]
-    assert "is a directory" in refused(capsys, *words)
+    assert "is a directory" in refusal(capsys, *words)
     assert {path.name for path in tmp_path.iterdir()} == {"log.swf", "fit.pdf"}
 
 
@@ -392,7 +392,7 @@ def test_wrong_costs_are_one_sentence(
     (tmp_path / "negative.json").write_text(costs.read_text().replace("3780.125", "-1"))
     before = set(tmp_path.iterdir())
     filled = words.format(costs=costs, tmp=tmp_path).split()
-    assert told in refused(capsys, "plan", *LAW, *filled, "--json", str(tmp_path / "x.json"))
+    assert told in refusal(capsys, "plan", *LAW, *filled, "--json", str(tmp_path / "x.json"))
     assert set(tmp_path.iterdir()) == before
 
 

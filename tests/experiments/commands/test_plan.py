@@ -45,7 +45,7 @@ def plan(capsys: pytest.CaptureFixture[str], words: str) -> dict[str, Any]:
     return told
 
 
-def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """The one sentence of a refusal."""
     try:
         status = cli.main(["plan", *words])
@@ -115,9 +115,9 @@ def test_without_the_time_of_a_checkpoint_there_are_none(capsys: pytest.CaptureF
     compared_names = {line.split()[0] for line in compared.splitlines()[3:]}
     assert compared_names == {"no-ckpt", "no-ckpt-periodic", "masi", "maximum"}
     for strategy in ("all-ckpt", "all-ckpt-periodic", "neuro"):
-        told = refused(capsys, *words.split()[:-2], "--strategy", strategy)
+        told = refusal(capsys, *words.split()[:-2], "--strategy", strategy)
         assert f"the strategy {strategy} writes checkpoints: give the time that one takes as --checkpoint" in told
-    assert "--restart reads a checkpoint" in refused(capsys, *words.split(), "--restart", "1m")
+    assert "--restart reads a checkpoint" in refusal(capsys, *words.split(), "--restart", "1m")
 
 
 def test_files_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +152,7 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
     words = "uniform --min 1h --max 20h --checkpoint 6m --restart 6m"
     fine, coarse = plan(capsys, f"{words} --n 4000"), plan(capsys, f"{words} --epsilon 1")
     assert fine["expected_cost"] <= coarse["expected_cost"] <= 2 * fine["expected_cost"]
-    assert "n" in refused(capsys, "exponential", "--mean", "1h", "--epsilon", "0.1")
+    assert "n" in refusal(capsys, "exponential", "--mean", "1h", "--epsilon", "0.1")
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
 def test_wrong_words_are_one_sentence(
     words: str, told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert told in refused(capsys, *words.split(), "--json", str(tmp_path / "x.json"), "--plot", str(tmp_path / "x"))
+    assert told in refusal(capsys, *words.split(), "--json", str(tmp_path / "x.json"), "--plot", str(tmp_path / "x"))
     assert not list(tmp_path.iterdir())
 
 
@@ -208,14 +208,14 @@ def test_wrong_words_are_one_sentence(
 def test_what_cannot_be_written_is_found_first(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = {"--json": "--plot", "--plot": "--json"}[option]
     words = ["uniform", "--min", "1h", "--max", "2h", "--n", "20", option, str(tmp_path / "none" / "x")]
-    assert "is not a directory" in refused(capsys, *words, other, str(tmp_path / "y"))
+    assert "is not a directory" in refusal(capsys, *words, other, str(tmp_path / "y"))
     assert not list(tmp_path.iterdir())
 
 
 def test_a_picture_that_cannot_be_written_leaves_no_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.pdf").mkdir()
     words = ["uniform", "--min", "1h", "--max", "2h", "--n", "20", "--json", str(tmp_path / "x.json")]
-    assert "is a directory" in refused(capsys, *words, "--plot", str(tmp_path / "x"))
+    assert "is a directory" in refusal(capsys, *words, "--plot", str(tmp_path / "x"))
     assert [path.name for path in tmp_path.iterdir()] == ["x.pdf"]
 
 
@@ -362,13 +362,13 @@ def test_a_chosen_fit_that_is_not_the_cheapest_has_a_legend() -> None:
 
 
 def test_wrong_runs_are_one_sentence(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "unknown kind of fit 'usal': did you mean usual" in refused(
+    assert "unknown kind of fit 'usal': did you mean usual" in refusal(
         capsys, "--runs", str(runs), "--column", "minutes", "--fit", "usal"
     )
-    assert "runs.csv:1" in refused(capsys, "--runs", str(runs))
+    assert "runs.csv:1" in refusal(capsys, "--runs", str(runs))
     empty = tmp_path / "empty.txt"
     empty.write_text("")
-    assert "is empty" in refused(capsys, "--runs", str(empty), "--json", str(tmp_path / "x.json"))
+    assert "is empty" in refusal(capsys, "--runs", str(empty), "--json", str(tmp_path / "x.json"))
     assert not (tmp_path / "x.json").exists()
 
 

@@ -25,7 +25,7 @@ from holdfast.workloads.logs.trace import Trace, TraceJob
 from holdfast.workloads.table.columns import COLUMNS, STOCHASTIC_COLUMNS
 from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.table.job_table import read_job_table, write_job_table
-from tests.support.jobs import rigid, stochastic, untimed
+from tests.support.jobs import manifest_without_times, rigid, stochastic
 
 #: Wall-clock times: the only columns that differ between two runs.
 TIMES = ("decision_ms_p99", "decision_ms_max", "engine_seconds", "planning_seconds")
@@ -43,7 +43,7 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def refused(capsys: pytest.CaptureFixture[str], words: list[str], *expected: str) -> None:
+def check_refusal(capsys: pytest.CaptureFixture[str], words: list[str], *expected: str) -> None:
     """Exit status 2, and one sentence."""
     capsys.readouterr()
     try:
@@ -139,7 +139,7 @@ def test_wrong_rows(row: dict[str, str], sentence: str, tmp_path: Path, capsys: 
     fine = {**GOOD, "job_id": "1"}
     lines = [",".join(names), *(",".join(item.get(name, "") for name in names) for item in (fine, row))]
     path.write_text("\n".join(lines) + "\n")
-    refused(capsys, ["run", str(path), "-o", str(tmp_path / "out"), "--nodes", "16"], f"{path}:3: {sentence}")
+    check_refusal(capsys, ["run", str(path), "-o", str(tmp_path / "out"), "--nodes", "16"], f"{path}:3: {sentence}")
     assert not (tmp_path / "out").exists()
 
 
@@ -241,8 +241,8 @@ WRONG_WORDS: list[tuple[list[str], str]] = [
 def test_wrong_words(
     words: list[str], sentence: str, year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    refused(capsys, ["prepare", str(year), "-o", str(tmp_path / "out"), *words], sentence)
-    refused(capsys, ["run", str(year), "-o", str(tmp_path / "out"), *words], sentence)
+    check_refusal(capsys, ["prepare", str(year), "-o", str(tmp_path / "out"), *words], sentence)
+    check_refusal(capsys, ["run", str(year), "-o", str(tmp_path / "out"), *words], sentence)
     assert not (tmp_path / "out").exists()
 
 
@@ -264,7 +264,7 @@ def test_run_writes_the_same_bytes_twice(year: Path, tmp_path: Path) -> None:
                 {**row, **dict.fromkeys(TIMES)} for row in rows(other)
             ]
         elif name == "run.json":  # has the digest of that file
-            assert untimed(one) == untimed(other)
+            assert manifest_without_times(one) == manifest_without_times(other)
         else:
             assert one.read_bytes() == other.read_bytes(), name
     # The table beside the results gives the results.
@@ -340,7 +340,7 @@ def test_a_plan_of_the_plan_command_is_a_plan_of_a_table(tmp_path: Path) -> None
     assert list(configuration["plans"]) == ["the plan.json"]
 
 
-def broken(**changes: Any) -> str:
+def plan_text(**changes: Any) -> str:
     """A plan file with another value somewhere: ``reservation_`` of the first reservation, ``cost_`` of the costs."""
     plan = ReservationPlan([20, 40], [True, False], CostModel(checkpoint=7, restart=5))
     shown = json.loads(plan.to_json())
@@ -362,29 +362,29 @@ BROKEN: dict[str, str] = {
     "a number": "5",
     "nothing": "{}",
     "no costs": json.dumps({"reservations": [], "strategy": "x"}),
-    "no reservations": broken(reservations=[]),
-    "reservations of another kind": broken(reservations={"milestone": 1}),
-    "a word for a milestone": broken(reservation_milestone="soon"),
-    "no milestone": broken(reservation_milestone=None),
-    "a negative milestone": broken(reservation_milestone=-1),
-    "a milestone too far": broken(reservation_milestone=50),
-    "a milestone that no float holds": broken(reservation_milestone=10**400),
-    "a word for a flag": broken(reservation_checkpointed="no"),
-    "no flag": broken(reservation_checkpointed=None),
-    "a word for the extension": broken(extension="far"),
-    "no extension": broken(extension=None),
-    "an extension of 1": broken(extension=1),
-    "a word for the extension's flag": broken(extension_checkpointed="no"),
-    "a list of costs": broken(costs=[1, 2]),
-    "a word for a cost": broken(cost_alpha="dear"),
-    "no alpha": broken(cost_alpha=0),
-    "an unknown cost": broken(cost_delta=1),
-    "a table of words": broken(cost_checkpoint={"milestones": [20, 40], "durations": ["a", "b"]}),
-    "a negative table": broken(cost_restart={"milestones": [20, 40], "durations": [-1, 2]}),
-    "a table of two lengths": broken(cost_checkpoint={"milestones": [20, 40], "durations": [1]}),
-    "an empty table": broken(cost_checkpoint={"milestones": [], "durations": []}),
-    "another table": broken(cost_checkpoint={"at": [20, 40], "takes": [1, 2]}),
-    "memory for one reservation": broken(reservation_memory=4),
+    "no reservations": plan_text(reservations=[]),
+    "reservations of another kind": plan_text(reservations={"milestone": 1}),
+    "a word for a milestone": plan_text(reservation_milestone="soon"),
+    "no milestone": plan_text(reservation_milestone=None),
+    "a negative milestone": plan_text(reservation_milestone=-1),
+    "a milestone too far": plan_text(reservation_milestone=50),
+    "a milestone that no float holds": plan_text(reservation_milestone=10**400),
+    "a word for a flag": plan_text(reservation_checkpointed="no"),
+    "no flag": plan_text(reservation_checkpointed=None),
+    "a word for the extension": plan_text(extension="far"),
+    "no extension": plan_text(extension=None),
+    "an extension of 1": plan_text(extension=1),
+    "a word for the extension's flag": plan_text(extension_checkpointed="no"),
+    "a list of costs": plan_text(costs=[1, 2]),
+    "a word for a cost": plan_text(cost_alpha="dear"),
+    "no alpha": plan_text(cost_alpha=0),
+    "an unknown cost": plan_text(cost_delta=1),
+    "a table of words": plan_text(cost_checkpoint={"milestones": [20, 40], "durations": ["a", "b"]}),
+    "a negative table": plan_text(cost_restart={"milestones": [20, 40], "durations": [-1, 2]}),
+    "a table of two lengths": plan_text(cost_checkpoint={"milestones": [20, 40], "durations": [1]}),
+    "an empty table": plan_text(cost_checkpoint={"milestones": [], "durations": []}),
+    "another table": plan_text(cost_checkpoint={"at": [20, 40], "takes": [1, 2]}),
+    "memory for one reservation": plan_text(reservation_memory=4),
     "not UTF-8": "\udcff\udcfe",
 }
 
@@ -394,7 +394,7 @@ def test_broken_plan_files(name: str, tmp_path: Path, capsys: pytest.CaptureFixt
     path = tmp_path / "plan.json"
     path.write_bytes(BROKEN[name].encode("utf-8", "surrogateescape"))
     write_table(tmp_path / "jobs.csv", "plan.json", [5.0])
-    refused(capsys, ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "1"], "plan.json")
+    check_refusal(capsys, ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "1"], "plan.json")
     assert not (tmp_path / "out").exists()
 
 
@@ -410,7 +410,7 @@ def test_broken_plan_files(name: str, tmp_path: Path, capsys: pytest.CaptureFixt
 )
 def test_wrong_plans_of_a_table(plan: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_table(tmp_path / "jobs.csv", plan, [5.0])
-    refused(capsys, ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "1"], sentence)
+    check_refusal(capsys, ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "1"], sentence)
     assert not (tmp_path / "out").exists()
 
 
@@ -431,5 +431,7 @@ def test_wrong_options_of_run(
     words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_table(tmp_path / "jobs.csv", "optimal", [5.0])
-    refused(capsys, ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "1", *words], sentence)
+    check_refusal(
+        capsys, ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "1", *words], sentence
+    )
     assert not (tmp_path / "out").exists()

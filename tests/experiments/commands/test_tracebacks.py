@@ -38,7 +38,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def refused(line: str, capsys: pytest.CaptureFixture[str]) -> str:
+def refusal(line: str, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     before = sorted(Path().iterdir())
     assert cli.main([word.replace("_", " ") if "=" in word else word for word in line.split()]) == 2
@@ -82,7 +82,7 @@ NINES = "9" * 400
     ],
 )
 def test_parameters_and_plugins(line: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sentence in refused(line, capsys)
+    assert sentence in refusal(line, capsys)
 
 
 def test_half_life(capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +137,7 @@ def test_a_byte_that_is_no_text_in_a_stream(byte: bytes, capsys: pytest.CaptureF
     Path("a.swf").write_bytes(head.encode() + byte + jobs.encode())
     assert cli.main(["run", "a.swf", "-o", "note", "--stream", "--nodes", "4"]) == 0
     Path("a.swf").write_bytes(LOG.encode()[:-8] + byte + LOG.encode()[-8:])
-    told = refused("run a.swf -o out --stream --nodes 4", capsys)
+    told = refusal("run a.swf -o out --stream --nodes 4", capsys)
     assert "a.swf:10: " in told
     assert "must be a finite number" in told or "must have 17 or more fields" in told
 
@@ -178,14 +178,14 @@ def header(shape: str, kind: str = "<f8") -> bytes:
 )
 def test_networks_with_false_headers(data: bytes, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     archive(outer=data)
-    assert sentence in refused(f"{RUN} --order learned_model=m.npz", capsys)
+    assert sentence in refusal(f"{RUN} --order learned_model=m.npz", capsys)
 
 
 def test_a_network_with_too_large_weights(capsys: pytest.CaptureFixture[str]) -> None:
     file = io.BytesIO()
     np.save(file, np.array([1e308, 1e308]))
     archive(outer=file.getvalue())
-    assert "outer must be finite numbers of at most 1e+100" in refused(f"{RUN} --order learned_model=m.npz", capsys)
+    assert "outer must be finite numbers of at most 1e+100" in refusal(f"{RUN} --order learned_model=m.npz", capsys)
 
 
 def test_numbers_of_thousands_of_digits_in_status(capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,7 +194,7 @@ def test_numbers_of_thousands_of_digits_in_status(capsys: pytest.CaptureFixture[
     assert cli.main(["submit", "p.json", "-o", "s", "--", "true"]) == 0
     for name, text in (("jobs", f"1 {'7' * 5000}\n"), ("done", f"{'7' * 5000}\n"), ("jobs", "1 ١٢\n")):
         Path("s", name).write_text(text)
-        assert f"{name}:1: is not a line written by the scripts of a sequence" in refused("status s", capsys)
+        assert f"{name}:1: is not a line written by the scripts of a sequence" in refusal("status s", capsys)
         Path("s", name).unlink()
     document = Path("s/sequence.json")
     whole = document.read_text()
@@ -206,7 +206,7 @@ def test_numbers_of_thousands_of_digits_in_status(capsys: pytest.CaptureFixture[
         ('"retries": 1', '"retries": -1'),
     ):
         document.write_text(whole.replace(old, new, 1))
-        assert "sequence.json" in refused("status s", capsys)
+        assert "sequence.json" in refusal("status s", capsys)
 
 
 # The process as a whole.

@@ -37,7 +37,7 @@ from tests.shared_data import trace_file
 from tests.strategies.lives import lively_mixes
 from tests.strategies.mixes import Mix
 from tests.strategies.outages import outages_for
-from tests.support.jobs import malleable, on_demand, resealed, rigid, stochastic
+from tests.support.jobs import malleable, on_demand, reseal, rigid, stochastic
 
 NAMES = [BASELINE, *(mechanism.name for mechanism in MECHANISMS)]
 ENDS = ("preempt", "expire", "complete", "kill", "cancel")
@@ -61,7 +61,7 @@ def result(request: pytest.FixtureRequest) -> Result:
     return simulate(JOBS, 16, request.param)
 
 
-def occupied(result: Result) -> dict[int, list[list[tuple[int, int, int]]]]:
+def runs_from_entries(result: Result) -> dict[int, list[list[tuple[int, int, int]]]]:
     """The runs of each job by its entries: each a list of (start, end, nodes) between changes."""
     now: dict[int, tuple[int, int]] = {}
     runs: dict[int, list[list[tuple[int, int, int]]]] = defaultdict(list)
@@ -97,7 +97,7 @@ def test_swf_is_read_back(result: Result, tmp_path: Path) -> None:
     records = {record.job_id: record for record in result.records}
     jobs = {job.job_id: job for job in JOBS}
     assert [job.job_id for job in trace.jobs] == [1, 2, 3, 4, 8, 5, 6]
-    runs = occupied(result)
+    runs = runs_from_entries(result)
     for job in trace.jobs:
         record, asked = records[job.job_id], jobs[job.job_id]
         assert record.submit is not None and record.start is not None and record.end is not None
@@ -125,7 +125,7 @@ def test_partial_executions_tell_when_a_job_ran(tmp_path: Path, table: Mix, mech
     assert all(len(line) == 18 for line in lines)
     header = [line for line in path.read_text().splitlines() if line.startswith(";")]
     assert {f"; MaxRecords: {len(lines)}", "; Preemption: Double", f"; MaxNodes: {table.nodes}"} <= set(header)
-    runs = occupied(result)
+    runs = runs_from_entries(result)
     summaries = [line for line in lines if line[10] in "015"]
     submits = [to_ticks(float(line[1])) for line in summaries]
     assert submits == sorted(submits)
@@ -283,7 +283,7 @@ def test_batsim_lines_are_what_batsim_says_of_them(
     final = {row["job_id"].partition("#")[0]: row for row in [*rows, *rejected]}
     # What ended before the replay began, or as soon as it did, was never on nodes.
     opened = (result.begin or result.origin) - result.origin
-    runs = occupied(result)
+    runs = runs_from_entries(result)
     ever = {str(job) for job in runs if any(end > max(start, opened) for own in runs[job] for start, end, _ in own)}
     assert {row["job_id"] for row in rejected} == {str(r.job_id) for r in result.records if r.submit is not None} - ever
     for record in result.records:
@@ -339,8 +339,8 @@ def test_evalys_agrees(result: Result, tmp_path: Path) -> None:
     for span in place_nodes(result):
         for node in nodes_of(format_ranges(span.nodes)) if span.kind != HELD else ():
             placed[span.job_id, node].append((span.start + result.origin, span.end + result.origin))
-    assert {key: joined_up(spans) for key, spans in drawn.items()} == {
-        key: joined_up(spans) for key, spans in placed.items()
+    assert {key: join_spans(spans) for key, spans in drawn.items()} == {
+        key: join_spans(spans) for key, spans in placed.items()
     }
 
 
@@ -390,7 +390,7 @@ def test_on_a_grid_of_times_evalys_needs_no_rounding(week: Result, tmp_path: Pat
     assert reading["instants"] <= len({sample[0] for sample in week.samples})
 
 
-def joined_up(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def join_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Ascending, and those that touch made one."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -511,7 +511,7 @@ def test_perfetto_traces_are_legal_and_complete(
     threads = {(event["pid"], event["tid"]) for event in events if event["name"] == "thread_name"}
     assert {(event["pid"], event["tid"]) for event in events if event["ph"] in "Xi"} <= threads
     # A complete event for each run, in the process of its type.
-    runs = occupied(result)
+    runs = runs_from_entries(result)
     kinds = {record.job_id: record.type for record in result.records}
     found = Counter(
         (event["args"]["job"], event["ts"], event["ts"] + event["dur"], names[event["pid"]])
@@ -677,7 +677,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     export_result(simulate(JOBS, 16, "CUP-SPAA"), tmp_path / "same.json")
     assert json.loads((tmp_path / "same.json").read_text()) == document
 
-    def refused(*words: str) -> str:
+    def refusal(*words: str) -> str:
         before = sorted(tmp_path.iterdir())
         assert main(["export", *words]) == 2
         assert sorted(tmp_path.iterdir()) == before
@@ -685,22 +685,22 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         return line
 
     here = ["--mechanism", "baseline"]
-    resealed(out, epoch=1_600_000_000.0)
+    reseal(out, epoch=1_600_000_000.0)
     assert main(["export", str(out), "-o", str(tmp_path / "t.swf"), *here]) == 0
     assert read_swf(tmp_path / "t.swf").header["UnixStartTime"] == "1600000000"
     capsys.readouterr()
-    assert "choose one with --mechanism" in refused(str(out), "-o", str(tmp_path / "x.swf"))
-    assert "name the format with --format, one of swf, batsim" in refused(
+    assert "choose one with --mechanism" in refusal(str(out), "-o", str(tmp_path / "x.swf"))
+    assert "name the format with --format, one of swf, batsim" in refusal(
         str(out), "-o", str(tmp_path / "x.txt"), *here
     )
-    unknown = refused(str(out), "-o", str(tmp_path / "x"), "--format", "swff", *here)
+    unknown = refusal(str(out), "-o", str(tmp_path / "x"), "--format", "swff", *here)
     assert "unknown export format 'swff': did you mean swf?" in unknown
-    assert "is not a directory" in refused(str(out), "-o", str(tmp_path / "no" / "x.swf"), *here)
-    assert "must be a directory" in refused(str(out), "-o", str(tmp_path / "x.parquet"), *here)
+    assert "is not a directory" in refusal(str(out), "-o", str(tmp_path / "no" / "x.swf"), *here)
+    assert "must be a directory" in refusal(str(out), "-o", str(tmp_path / "x.parquet"), *here)
     (out / "events-baseline.csv").unlink()
-    assert "events-baseline.csv: is missing" in refused(str(out), "-o", str(tmp_path / "x.swf"), *here)
-    resealed(out)
-    assert "'holdfast run --events' writes: run it again" in refused(str(out), "-o", str(tmp_path / "x.swf"), *here)
+    assert "events-baseline.csv: is missing" in refusal(str(out), "-o", str(tmp_path / "x.swf"), *here)
+    reseal(out)
+    assert "'holdfast run --events' writes: run it again" in refusal(str(out), "-o", str(tmp_path / "x.swf"), *here)
 
 
 # Real data.

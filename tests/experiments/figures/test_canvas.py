@@ -45,7 +45,7 @@ def results() -> list[Result]:
     return [*first, *(hf.simulate(jobs, 4392, name, order="sjf") for name in MECHANISMS[:5])]
 
 
-def drawn(name: str, results: list[Result], **canvas: Any) -> Figure:
+def draw_figure(name: str, results: list[Result], **canvas: Any) -> Figure:
     shown: Any = results if name != "plot_mechanisms" else [result.summary() for result in results]
     figure: Figure = getattr(hf.figures, name)(results[4] if name in OF_ONE else shown, **canvas)
     return figure
@@ -54,7 +54,7 @@ def drawn(name: str, results: list[Result], **canvas: Any) -> Figure:
 @pytest.mark.parametrize("width", ["column", pytest.param("page", marks=pytest.mark.system)])
 @pytest.mark.parametrize("name", OF_ONE)
 def test_no_texts_of_one_result_cover_each_other(name: str, width: str, results: list[Result]) -> None:
-    figure = drawn(name, results, width=width)
+    figure = draw_figure(name, results, width=width)
     assert figure.get_figwidth() == {"column": COLUMN, "page": PAGE}[width]
     assert text_faults(figure) == []
 
@@ -92,7 +92,7 @@ def test_no_texts_of_users_cover_each_other(name: str, width: str, users: int) -
 def test_no_texts_of_several_results_cover_each_other(
     name: str, width: str, series: int, results: list[Result]
 ) -> None:
-    assert text_faults(drawn(name, results[:series], width=width)) == []
+    assert text_faults(draw_figure(name, results[:series], width=width)) == []
 
 
 @pytest.mark.parametrize(("width", "groups"), GROUPS)
@@ -132,7 +132,7 @@ def test_texts_that_cover_each_other_are_found() -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_styles_change_sizes_and_colours_alone(style: str, results: list[Result]) -> None:
-    plain, styled = drawn("plot_gantt", results), drawn("plot_gantt", results, style=style)
+    plain, styled = draw_figure("plot_gantt", results), draw_figure("plot_gantt", results, style=style)
     factor = 1.4 if style == "screen" else 1.0
     np.testing.assert_allclose(styled.get_size_inches(), plain.get_size_inches() * factor)
     colors = [to_rgb(color) for item in styled.axes[0].collections for color in item.get_facecolor()]
@@ -165,7 +165,7 @@ def test_a_figure_takes_the_place_of_axes_of_the_user(results: list[Result]) -> 
 )
 def test_what_is_no_canvas_is_refused(canvas: dict[str, Any], sentence: str, results: list[Result]) -> None:
     with pytest.raises(InputError) as caught:
-        drawn("plot_gantt", results, **canvas)
+        draw_figure("plot_gantt", results, **canvas)
     assert str(caught.value) == sentence
 
 
@@ -203,11 +203,11 @@ def test_a_part_of_a_figure_grows_with_its_panels() -> None:
 
 @pytest.mark.system
 def test_formats(results: list[Result], tmp_path: Path) -> None:
-    figure = drawn("plot_queue", results)
+    figure = draw_figure("plot_queue", results)
     paths = save(figure, tmp_path / "queue", formats=("svg", "pdf"))
     assert [path.name for path in paths] == ["queue.svg", "queue.pdf"]
     first = paths[0].read_bytes()
-    save(drawn("plot_queue", results), tmp_path / "queue", formats=("svg",))
+    save(draw_figure("plot_queue", results), tmp_path / "queue", formats=("svg",))
     assert paths[0].read_bytes() == first
     with pytest.raises(InputError, match="jpg"):
         save(figure, tmp_path / "queue", formats=("jpg",))

@@ -22,7 +22,7 @@ DRAWN = [item.id for item in all_experiments().values() if item.draw is not None
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("stored")
     unpack(directory)
     return directory
@@ -32,10 +32,10 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.system) for name in DRAWN]
 )
-def test_no_texts_cover_each_other(name: str, width: Any, stored: Path) -> None:
+def test_no_texts_cover_each_other(name: str, width: Any, store: Path) -> None:
     draw = all_experiments()[name].draw
     assert draw is not None
-    assert text_faults(Canvas(width=width).draw(draw, read_tables(name, stored))) == []
+    assert text_faults(Canvas(width=width).draw(draw, read_tables(name, store))) == []
 
 
 def test_labels_of_what_is_far_outside_the_front_do_not_meet() -> None:

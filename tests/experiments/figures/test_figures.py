@@ -75,7 +75,7 @@ def trace() -> Trace:
     return Trace(jobs + waited, nodes=16)
 
 
-def labelled(axes: Axes, *, x: bool = True) -> None:
+def check_labels(axes: Axes, *, x: bool = True) -> None:
     """Both axes have a label, and it ends in a unit."""
     assert axes.get_ylabel(), "no label on the ordinate"
     if x:
@@ -228,7 +228,7 @@ def test_accounting_is_complete(results: list[Result]) -> None:
 
 def test_gantt_shows_warnings_and_preemptions(results: list[Result]) -> None:
     figure = plot_gantt(results[2], Window(end=10000))
-    labelled(figure.axes[0])
+    check_labels(figure.axes[0])
     names = {text.get_text() for text in figure.legends[0].get_texts()}
     assert names == {"rigid", "on-demand", "malleable", "under warning", "preempted here", "held"}
     assert figure.axes[0].get_xlim()[1] == pytest.approx(10000 / 60)
@@ -242,7 +242,7 @@ def test_trace_is_one_page(trace: Trace, results: list[Result]) -> None:
     figure = plot_trace(trace, results[0])
     assert len(figure.axes) == 6
     for axes in figure.axes:
-        labelled(axes, x="Time" not in axes.get_xlabel())
+        check_labels(axes, x="Time" not in axes.get_xlabel())
     names = [text.get_text() for text in figure.axes[4].get_legend().get_texts()]  # type: ignore[union-attr]
     assert names == ["recorded", "simulated"]
     recorded = figure.axes[4].lines[0]
@@ -268,7 +268,7 @@ def test_nothing_to_draw_is_said() -> None:
 
 @pytest.mark.system
 def test_a_second_save_makes_the_same_bytes(results: list[Result], trace: Trace, tmp_path: Path) -> None:
-    def written(number: int) -> list[bytes]:
+    def write_figures(number: int) -> list[bytes]:
         figures = [plot_gantt(results[2]), plot_trace(trace, results[0])]
         # The first is saved twice: a figure is laid out only once. Coarse pixels cost less.
         paths = [
@@ -278,7 +278,7 @@ def test_a_second_save_makes_the_same_bytes(results: list[Result], trace: Trace,
 
     # Two at a time, so that nothing shared can go unnoticed.
     with ThreadPoolExecutor(2) as threads:
-        first, second = threads.map(written, (1, 2))
+        first, second = threads.map(write_figures, (1, 2))
     assert first == second
     assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".pdf"}
     for content in first:

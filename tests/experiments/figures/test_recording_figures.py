@@ -36,7 +36,7 @@ pytestmark = pytest.mark.pictures("png")
 NOON = 1_646_136_000  # 1 March 2022, 12:00 UTC
 
 
-def recorded(mechanism: str = "CUA-PAA", since: int = 0) -> Recording:
+def make_recording(mechanism: str = "CUA-PAA", since: int = 0) -> Recording:
     at, hour = since, 3600
     jobs = [
         rigid(1, at, 6, 2 * hour, 3 * hour, setup=300, interval=1500, cost=60),
@@ -68,7 +68,7 @@ def steps(axes: Axes, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.asarray(values), np.asarray(edges), np.asarray(baseline)
 
 
-@pytest.mark.parametrize("make", [recorded, many])
+@pytest.mark.parametrize("make", [make_recording, many])
 def test_the_areas_of_the_stack_are_the_accounting(make: object) -> None:
     recording = make()  # type: ignore[operator]  # a function
     accounting = simulate(recording.table, recording.nodes, recording.mechanism).accounting
@@ -183,16 +183,16 @@ def test_withdrawn_jobs_are_in_no_wait_and_have_a_story() -> None:
 
 
 def test_on_demand_jobs_have_a_row_each() -> None:
-    figure = plot_on_demand(recorded())
+    figure = plot_on_demand(make_recording())
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert names == ["4", "5", "6"]
     assert figure.axes[0].get_xlabel() == "Time since the expected arrival (min)"
     texts = {text.get_text() for text in figure.legends[0].get_texts()}
     assert {"notice", "arrival", "start", "never came"} <= texts
-    dated = plot_on_demand(recorded(since=NOON))
+    dated = plot_on_demand(make_recording(since=NOON))
     assert dated.axes[0].get_yticklabels()[0].get_text() == "4  (1 Mar 13:10)"
     with pytest.raises(InputError, match="no on-demand job is expected"):
-        plot_on_demand(recorded(), Window(end=600))
+        plot_on_demand(make_recording(), Window(end=600))
 
 
 def test_many_on_demand_jobs_are_drawn_in_groups() -> None:
@@ -234,7 +234,7 @@ def test_waits_by_size_and_walltime() -> None:
     shown = [text.get_text().split("\n") for text in figure.axes[0].texts]
     assert sum(int(number.replace(",", "")) for _, number in shown) == 770
     with pytest.raises(InputError, match="quantile must be"):
-        plot_wait_map(recorded(), quantile=1.0)
+        plot_wait_map(make_recording(), quantile=1.0)
 
 
 def test_a_gantt_chart_of_many_jobs_shows_all_of_them() -> None:
@@ -259,7 +259,7 @@ def test_a_gantt_chart_of_many_jobs_shows_all_of_them() -> None:
 
 
 def test_windows() -> None:
-    recording = recorded(since=NOON)
+    recording = make_recording(since=NOON)
     assert Window("2022-03-01T13:00", "2022-03-01T16:00+02:00").bounds(recording) == (3600 * SECOND, 7200 * SECOND)
     assert Window("1h", 7200).bounds(recording) == (3600 * SECOND, 7200 * SECOND)
     whole = Window().bounds(recording)
@@ -273,7 +273,7 @@ def test_windows() -> None:
         with pytest.raises(InputError, match=sentence):
             window.bounds(recording)
     with pytest.raises(InputError, match="is a date, but this job table has no dates"):
-        Window("2022-03-01").bounds(recorded())
+        Window("2022-03-01").bounds(make_recording())
     nobody = [on_demand(1, None, 2, 100, notice=0, estimated=100)]
     with pytest.raises(InputError, match="no job of this result ran"):
         Window().bounds(simulate(nobody, 2, "CUA-PAA"))
@@ -304,7 +304,8 @@ def test_no_bin_is_a_rest() -> None:
 def test_pictures_are_the_same_bytes_again(tmp_path: Path) -> None:
     for name, entry in RECORDING_FIGURES.items():
         written = [
-            save(entry.draw(recorded(), Window(), 0.9), tmp_path / f"{name}-{number}", dpi=50) for number in (1, 2)
+            save(entry.draw(make_recording(), Window(), 0.9), tmp_path / f"{name}-{number}", dpi=50)
+            for number in (1, 2)
         ]
         assert written[0][0].read_bytes() == written[1][0].read_bytes()
 

@@ -18,7 +18,7 @@ from holdfast.experiments.forecast.completed_runs import PastRun
 from holdfast.experiments.forecast.forecasts import forecast
 from holdfast.experiments.forecast.history import History
 from holdfast.experiments.forecast.machine_state import MachineState
-from holdfast.experiments.forecast.requests import LaterWaits, coarse, going_on
+from holdfast.experiments.forecast.requests import LaterWaits, coarse, plan_with_first_walltime
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.policies.planning.costs import CostModel
 from holdfast.simulator.start_times import first_starts, starts_by_walltime
@@ -94,7 +94,7 @@ DISTRIBUTIONS = st.lists(st.integers(1, 40), min_size=2, max_size=5, unique=True
 )
 
 
-def paid(distribution: DiscreteDistribution, first: float, saved: bool, costs: CostModel) -> float:
+def least_cost(distribution: DiscreteDistribution, first: float, saved: bool, costs: CostModel) -> float:
     """Least expected cost by trying every continuation, reservation by reservation."""
     values = distribution.values.tolist()
     ends = [value for value in values if value > first]
@@ -125,16 +125,16 @@ def test_it_goes_on_by_the_cheapest_plan_of_all(
     distribution: DiscreteDistribution, walltime: int, saving: bool, gamma: float, alpha: float
 ) -> None:
     costs = CostModel(alpha, 1.0, gamma, checkpoint=0.5, restart=0.25) if saving else CostModel(alpha, 1.0, gamma)
-    plan = going_on(distribution, float(walltime), costs, saving=saving)
+    plan = plan_with_first_walltime(distribution, float(walltime), costs, saving=saving)
     assert plan.length[0] == pytest.approx(walltime)
-    choices = [paid(distribution, float(walltime), False, costs)] if saving else []
+    choices = [least_cost(distribution, float(walltime), False, costs)] if saving else []
     if saving and walltime - 0.5 < distribution.upper:
-        choices.append(paid(distribution, walltime - 0.5, True, costs))
+        choices.append(least_cost(distribution, walltime - 0.5, True, costs))
     if saving:
         assert plan.expected_cost(distribution) == pytest.approx(min(choices))
     else:
         assert not plan.checkpointed.any()
-        assert plan.expected_cost(distribution) >= paid(distribution, float(walltime), False, costs) - 1e-9
+        assert plan.expected_cost(distribution) >= least_cost(distribution, float(walltime), False, costs) - 1e-9
 
 
 def test_few_values_stand_for_many() -> None:
@@ -157,14 +157,14 @@ HISTORY = History(
 )
 
 
-def advised(**others: object) -> Advice:
+def make_advice(**others: object) -> Advice:
     given: dict[str, object] = {"nodes": 1, "walltime": 10_000.0, "user": "ann", "draws": 8, "arrivals": "none"}
     return advise(STATE, HISTORY, **{**given, **others})  # type: ignore[arg-type]
 
 
 def test_a_short_request_fits_the_hole() -> None:
     # One node is free until job 1 ends, at 9,000 + 7,200 s by its walltime: a hole of 6,200 s before the wide job.
-    advice = advised(walltimes=[1000.0, 6200.0, 6300.0], checkpoint=60.0, restart=30.0)
+    advice = make_advice(walltimes=[1000.0, 6200.0, 6300.0], checkpoint=60.0, restart=30.0)
     own, best = advice.request_for("own"), advice.best
     assert own is not None
     places = {request.walltime: place for place, request in enumerate(advice.requests)}
@@ -201,7 +201,7 @@ def test_later_requests_wait_as_in_the_past_or_as_today_whichever_is_longer() ->
 
 
 def test_without_checkpoints_work_is_lost() -> None:
-    advice = advised(walltimes=[5000.0])
+    advice = make_advice(walltimes=[5000.0])
     request = next(request for request in advice.requests if request.walltime == 5000.0)
     assert not request.saves
     assert request.next == 10_000.0
@@ -209,7 +209,7 @@ def test_without_checkpoints_work_is_lost() -> None:
 
 
 def test_more_nodes_are_tried() -> None:
-    advice = advised(sizes={2: 0.5, 4: 0.3}, walltimes=[10_000.0])
+    advice = make_advice(sizes={2: 0.5, 4: 0.3}, walltimes=[10_000.0])
     assert {request.nodes for request in advice.requests} == {1, 2, 4}
     assert {request.walltime for request in advice.requests if request.nodes == 2} >= {5000.0}
     assert next(request.distribution.upper for request in advice.requests if request.nodes == 4) == pytest.approx(
@@ -246,7 +246,7 @@ def test_a_waiting_job_keeps_its_place_and_asks_for_less() -> None:
 
 
 def test_a_request_keeps_its_draws_beside_others() -> None:
-    few, many = advised(walltimes=[2000.0]), advised(walltimes=[1500.0, 2000.0, 4000.0])
+    few, many = make_advice(walltimes=[2000.0]), make_advice(walltimes=[1500.0, 2000.0, 4000.0])
 
     def of(advice: Advice) -> np.ndarray:
         place = next(place for place, request in enumerate(advice.requests) if request.walltime == 2000.0)
@@ -271,7 +271,7 @@ def test_a_request_keeps_its_draws_beside_others() -> None:
 )
 def test_one_sentence_each(given: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence) as error:
-        advised(**given)
+        make_advice(**given)
     assert "\n" not in str(error.value)
 
 
@@ -376,7 +376,7 @@ def test_runtimes_of_a_file_or_a_distribution(log: str, tmp_path: Path, capsys: 
 
 @pytest.mark.pictures("plot_advice")
 def test_the_picture() -> None:
-    for advice in (advised(walltimes=[3000.0]), advised(sizes={2: 0.5}, walltimes=[3000.0])):
+    for advice in (make_advice(walltimes=[3000.0]), make_advice(sizes={2: 0.5}, walltimes=[3000.0])):
         left, right = plot_advice(advice.rows(), advice.responses).axes
         assert left.get_xscale() == "log"
         assert len(right.get_lines()) == 1 + (advice.best is not advice.request_for("own"))

@@ -22,13 +22,13 @@ from holdfast.experiments.forecast.baselines import PastWaits
 from holdfast.experiments.forecast.experts import LEVELS
 from holdfast.experiments.forecast.forecasts import forecast
 from holdfast.experiments.forecast.history import read_history
-from holdfast.experiments.forecast.known_past import known_at
+from holdfast.experiments.forecast.known_past import past_log
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.machine_state import state_at
 from holdfast.experiments.forecast.report import quality_sentence, sentence, table
 from holdfast.experiments.forecast.track_record import BackTest, TrackRecord, limit_probability
 from holdfast.workloads.logs.trace import Trace
-from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
+from tests.experiments.forecast.test_forecasts import NODES, random_jobs, schedule_trace
 
 HOW = BackTesting(count=12, seed=3)
 
@@ -56,14 +56,14 @@ def other_future(trace: Trace, at: float, seed: int) -> Trace:
 
 
 def back_tests_at(trace: Trace, at: float) -> list[BackTest]:
-    return run_back_tests(Past(known_at(trace, at), NODES), at, HOW)
+    return run_back_tests(Past(past_log(trace, at), NODES), at, HOW)
 
 
 @pytest.mark.system
 @given(st.integers(0, 10**6), st.floats(0.4, 0.9), st.integers(0, 2**32))
 @settings(max_examples=10, deadline=None)
 def test_nothing_after_the_time_is_read(seed: int, share: float, other: int) -> None:
-    trace = scheduled(random_jobs(seed, 80, exact=False))
+    trace = schedule_trace(random_jobs(seed, 80, exact=False))
     at = trace.jobs[0].submit + share * (trace.jobs[-1].submit - trace.jobs[0].submit)
     found = back_tests_at(trace, at)
     assert found == back_tests_at(other_future(trace, at, other), at)
@@ -76,7 +76,7 @@ def test_nothing_after_the_time_is_read(seed: int, share: float, other: int) -> 
 
 
 def test_they_are_of_jobs_submitted_then_and_of_jobs_that_waited() -> None:
-    trace = scheduled(random_jobs(1, 150, exact=False))
+    trace = schedule_trace(random_jobs(1, 150, exact=False))
     found = back_tests_at(trace, trace.jobs[-1].submit)
     submitted = [test for test in found if test.waited == 0]
     assert len({test.at for test in found}) == 12
@@ -84,7 +84,7 @@ def test_they_are_of_jobs_submitted_then_and_of_jobs_that_waited() -> None:
     assert {job.submit for job in trace.jobs} >= {test.at for test in submitted}
 
 
-def made(waits: list[float], waited: float = 0.0) -> TrackRecord:
+def track_record(waits: list[float], waited: float = 0.0) -> TrackRecord:
     told = {"simulation": (10.0, 20.0, 30.0, 40.0, 50.0)}
     return TrackRecord([BackTest(0.0, waited, wait, told) for wait in waits])
 
@@ -92,15 +92,15 @@ def made(waits: list[float], waited: float = 0.0) -> TrackRecord:
 def test_the_quality_is_that_of_the_tests() -> None:
     # Within a second of an end is inside.
     waits = [9.0, 10.0, 19.5, 25.0, 30.0, 39.0, 41.0, 51.0, 51.5, 700.0]
-    quality = made(waits).quality(waiting=False)
+    quality = track_record(waits).quality(waiting=False)
     assert (quality.inside_50, quality.inside_90, quality.median_error) == (0.5, 0.8, 15.5)
     assert quality_sentence(quality) == (
         "In the last 10 forecasts of jobs just submitted here the 90 % interval held 80 %, median error 16 s."
     )
     # What a job that still waits will do is not known.
-    waits_still = replace(made(waits).tests[0], wait=5.0, started=False)
-    assert TrackRecord([*made(waits).tests, waits_still]).quality(waiting=False) == quality
-    unknown = made(waits[1:], waited=5.0)
+    waits_still = replace(track_record(waits).tests[0], wait=5.0, started=False)
+    assert TrackRecord([*track_record(waits).tests, waits_still]).quality(waiting=False) == quality
+    unknown = track_record(waits[1:], waited=5.0)
     assert unknown.quality(waiting=True).inside_90 is None
     assert "of waiting jobs here is unknown: 9 past ones were tested" in quality_sentence(unknown.quality(True))
 
@@ -116,7 +116,7 @@ def test_no_probability_is_0_or_1() -> None:
 @pytest.mark.system
 def test_they_are_kept_and_damaged_files_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    trace = scheduled(random_jobs(2, 120, exact=False))
+    trace = schedule_trace(random_jobs(2, 120, exact=False))
     at = trace.jobs[-1].submit
     first = find_record(trace, at, NODES, HOW)
     assert (first.age, len(first.record.tests) > 12) == (None, True)
@@ -142,9 +142,9 @@ def test_they_are_kept_and_damaged_files_are_made_anew(tmp_path: Path, monkeypat
 
 
 def test_corrected_quantiles_are_reported_and_the_simulation_beside() -> None:
-    trace = scheduled(random_jobs(3, 300, exact=False))
+    trace = schedule_trace(random_jobs(3, 300, exact=False))
     at = trace.jobs[-1].submit
-    known = Past(known_at(trace, at), NODES)
+    known = Past(past_log(trace, at), NODES)
     record = TrackRecord(run_back_tests(known, at, replace(HOW, count=80)), PastWaits(known))
     state, history = state_at(trace, at, NODES), read_history(trace, at)
     plain, found = (forecast(state, history, draws=9, record=used) for used in (None, record))
@@ -169,7 +169,7 @@ def test_every_answer_reports_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    trace = scheduled(random_jobs(4, 150, exact=False))
+    trace = schedule_trace(random_jobs(4, 150, exact=False))
     jobs = [
         f"{job.job_id} {job.submit:.0f} {job.wait:.0f} {job.runtime:.0f} {job.nodes} -1 -1 {job.nodes} "
         f"{job.walltime:.0f} -1 1 7 3 -1 -1 -1 -1 -1"

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from holdfast.experiments.forecast import back_tests
 from holdfast.experiments.forecast.back_tests import BackTesting, run_back_tests, sample_batches
 from holdfast.experiments.forecast.batches import batch_numbers, kind_numbers
-from holdfast.experiments.forecast.known_past import known_at
+from holdfast.experiments.forecast.known_past import past_log
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.workloads.logs.trace import Trace, TraceJob, TraceJobs
-from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
+from tests.experiments.forecast.test_forecasts import NODES, random_jobs, schedule_trace
 
 
 def random_trace_jobs(seed: int, count: int = 40) -> list[TraceJob]:
@@ -73,7 +73,7 @@ def test_a_burst_is_one_moment() -> None:
     begin = 7200.0 * 50
     burst = [TraceJob(50 + place, begin + place, 1, 60.0, 90.0, wait=600.0 + place, user="b") for place in range(300)]
     at = begin + 5000.0
-    past = Past(known_at(Trace(TraceJobs.of([*days, *burst]), 4), at), 4)
+    past = Past(past_log(Trace(TraceJobs.of([*days, *burst]), 4), at), 4)
     found = run_back_tests(past, at, BackTesting(count=30))
     submitted = [test for test in found if test.waited == 0]
     assert sum(test.at >= begin for test in submitted) <= 1
@@ -81,9 +81,9 @@ def test_a_burst_is_one_moment() -> None:
 
 
 def test_long_queues_have_fewer_moments(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = scheduled(random_jobs(1, 150, exact=False))
+    trace = schedule_trace(random_jobs(1, 150, exact=False))
     at = trace.jobs[-1].submit
-    past = Past(known_at(trace, at), NODES)
+    past = Past(past_log(trace, at), NODES)
     how = BackTesting(count=12)
     all_of_them = run_back_tests(past, at, how)
     monkeypatch.setattr(back_tests, "_MOST", 20)

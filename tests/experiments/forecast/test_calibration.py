@@ -18,7 +18,7 @@ from holdfast.experiments.slurm.site_snapshot import SNAPSHOT_FORMAT
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.table.job import Job, JobType
-from tests.experiments.forecast.test_forecasts import NODES, scheduled
+from tests.experiments.forecast.test_forecasts import NODES, schedule_trace
 
 DAY = 86_400.0
 
@@ -39,7 +39,7 @@ def bursts(days: int = 40, per_day: int = 8) -> list[Job]:
 @pytest.fixture(scope="module")
 def log() -> Trace:
     """A schedule by shortest job first with several reservations, on two partitions by name."""
-    trace = scheduled(bursts(), order="sjf", backfilling="conservative")
+    trace = schedule_trace(bursts(), order="sjf", backfilling="conservative")
     return replace(trace, jobs=tuple(replace(job, partition=f"p{job.job_id % 2}") for job in trace.jobs))
 
 

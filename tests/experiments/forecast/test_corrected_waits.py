@@ -14,12 +14,12 @@ from holdfast.experiments.forecast.corrected_waits import move_draws
 from holdfast.experiments.forecast.experts import LEVELS
 from holdfast.experiments.forecast.forecasts import forecast
 from holdfast.experiments.forecast.history import read_history
-from holdfast.experiments.forecast.known_past import known_at
+from holdfast.experiments.forecast.known_past import past_log
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.machine_state import state_at
 from holdfast.experiments.forecast.report import advice_document, advice_sentence, advice_table
 from holdfast.experiments.forecast.track_record import TrackRecord
-from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
+from tests.experiments.forecast.test_forecasts import NODES, random_jobs, schedule_trace
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=60), st.floats(0.1, 10.0))
@@ -40,9 +40,9 @@ def test_draws_keep_their_order_and_scale(drawn: list[int], factor: float) -> No
 
 @pytest.mark.system
 def test_the_own_request_is_forecast_as_by_a_forecast() -> None:
-    trace = scheduled(random_jobs(3, 300, exact=False))
+    trace = schedule_trace(random_jobs(3, 300, exact=False))
     at = trace.jobs[-1].submit
-    known = Past(known_at(trace, at), NODES)
+    known = Past(past_log(trace, at), NODES)
     record = TrackRecord(run_back_tests(known, at, BackTesting(count=80, seed=3)), PastWaits(known))
     state, history = state_at(trace, at, NODES), read_history(trace, at)
     request = {"nodes": 8, "walltime": 3000.0, "user": "u1"}

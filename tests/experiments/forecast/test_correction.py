@@ -76,7 +76,7 @@ def test_quantiles_of_weighted_and_of_waiting_jobs() -> None:
     assert correction._quantiles(*tied, level) == pytest.approx([3.0])
 
 
-def drifting(count: int, seed: int) -> Evidence:
+def drifting_evidence(count: int, seed: int) -> Evidence:
     """Back-tests of three experts: one twenty times too low, one right, one useless."""
     rng = np.random.default_rng(seed)
     centre, noise = rng.normal(8.0, 1.0, count), rng.normal(0.0, 0.5, count)
@@ -88,14 +88,14 @@ def drifting(count: int, seed: int) -> Evidence:
     return Evidence(told, waits, np.ones(count, bool), 1e6 * np.arange(count), np.zeros((count, 2)))
 
 
-def held(quantiles: np.ndarray, truth: np.ndarray, percent: int = 90) -> float:
+def share_inside(quantiles: np.ndarray, truth: np.ndarray, percent: int = 90) -> float:
     """Share of the starts inside the central interval."""
     low, high = (STEPS.index(level) for level in ((0.05, 0.95) if percent == 90 else (0.25, 0.75)))
     return float(np.mean((quantiles[:, low] <= truth) & (truth <= quantiles[:, high])))
 
 
 def test_a_correction_finds_the_good_experts_and_the_shift() -> None:
-    evidence = drifting(600, 1)
+    evidence = drifting_evidence(600, 1)
     low, right, useless = weigh_experts(evidence)
     assert low + right + useless == pytest.approx(1.0)
     # A shift mends the expert that is too low.
@@ -104,8 +104,8 @@ def test_a_correction_finds_the_good_experts_and_the_shift() -> None:
     places, quantiles = replay(evidence)
     assert places == list(range(20, 600))
     truth = to_scale(evidence.waits)[places]
-    assert abs(held(quantiles, truth) - 0.9) < 0.06
-    assert abs(held(quantiles, truth, 50) - 0.5) < 0.06
+    assert abs(share_inside(quantiles, truth) - 0.9) < 0.06
+    assert abs(share_inside(quantiles, truth, 50) - 0.5) < 0.06
     assert np.all(np.diff(quantiles, axis=1) >= 0)
     # Only the last 160 back-tests count.
     last = Evidence(*(column[-160:] for column in evidence))
@@ -136,7 +136,7 @@ def test_starts_at_once_are_as_frequent_as_in_like_back_tests() -> None:
 
 
 def test_a_correction_uses_only_starts_that_were_known() -> None:
-    evidence = drifting(60, 2)
+    evidence = drifting_evidence(60, 2)
     _, before = replay(evidence)
     changed = evidence.waits.copy()
     changed[40:] *= 9.0
@@ -179,7 +179,7 @@ def test_jobs_that_still_wait_count() -> None:
     places, quantiles = replay(evidence)
     late = np.array(places) >= 200
     actual = to_scale(truth)[places]
-    assert 0.84 <= held(quantiles[late], actual[late]) <= 0.96
+    assert 0.84 <= share_inside(quantiles[late], actual[late]) <= 0.96
     known = evidence.until(3600.0 * 400, 400)
     assert not known.started.all()
     ended = Evidence(*(column[known.started] for column in known))
@@ -200,7 +200,9 @@ def test_intervals_hold_for_each_length_of_the_queue() -> None:
 
     def coverage(of: Evidence) -> list[float]:
         places, quantiles = replay(of)
-        return [held(quantiles[chosen], actual[places][chosen]) for chosen in (~is_long[places], is_long[places])]
+        return [
+            share_inside(quantiles[chosen], actual[places][chosen]) for chosen in (~is_long[places], is_long[places])
+        ]
 
     short, long = coverage(evidence)
     assert short >= 0.87  # it is wider than needed, since long queues count a little

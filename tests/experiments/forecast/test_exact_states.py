@@ -77,7 +77,7 @@ def run(jobs: list[Job], **options: str) -> Result:
 def starts_from(state: MachineState, jobs: list[Job], **options: str) -> dict[int, float]:
     """Starts of all jobs that had not started, from a state and the jobs that come."""
     known = {job.job_id: job for job in jobs}
-    table = [seen.running_for(known[seen.job_id].runtime) for seen in state.jobs]
+    table = [seen.job_with_runtime(known[seen.job_id].runtime) for seen in state.jobs]
     table += [job for job in jobs if (job.submit or 0.0) > state.at]
     awaited = [job.job_id for job in table if job.running_since is None]
     return first_starts(
@@ -240,7 +240,7 @@ def write_sacct(path: Path, trace: Trace) -> Path:
     return path
 
 
-def replayed(log: Path, directory: Path, *more: str) -> Result:
+def replay_log(log: Path, directory: Path, *more: str) -> Result:
     given = ["run", str(log), "--nodes", str(NODES), "--mechanism", "baseline", "--events", "-o", str(directory)]
     assert cli.main([*given, "--order", MULTIFACTOR, "--backfilling", "slurm", *more]) == 0
     return read_recording(directory)
@@ -253,8 +253,8 @@ def test_a_replay_from_a_starting_state_is_the_rest_of_the_whole_one(
         "order": MULTIFACTOR, "backfilling": "slurm",
     }))  # fmt: skip
     log = write_sacct(tmp_path / "log.txt", trace)
-    whole = replayed(log, tmp_path / "whole")
-    cut = replayed(log, tmp_path / "cut", "--starting-state", "12000")
+    whole = replay_log(log, tmp_path / "whole")
+    cut = replay_log(log, tmp_path / "cut", "--starting-state", "12000")
     starts = {record.job_id: record.start for record in whole.records}
     assert 30 < len(cut.records) < len(whole.records)
     assert {record.job_id: record.start for record in cut.records} == {
@@ -269,7 +269,7 @@ def test_a_replay_from_a_starting_state_is_the_rest_of_the_whole_one(
         "holdfast run: warning: multifactor ranks jobs by past usage"
     ]
     # The job table alone says nothing of the time before, and neither does a log without nodes.
-    replayed(tmp_path / "cut" / "jobs.csv", tmp_path / "again")
+    replay_log(tmp_path / "cut" / "jobs.csv", tmp_path / "again")
     warned = [line for line in capsys.readouterr().err.splitlines() if line.startswith("holdfast run:")]
     assert ["past usage is not known" in line for line in warned] == [True, False]
     assert "slurm plans on named nodes" in warned[1]

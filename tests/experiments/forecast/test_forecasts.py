@@ -52,7 +52,7 @@ def random_jobs(seed: int, count: int = 60, *, exact: bool = True, gap: float = 
     return jobs
 
 
-def scheduled(jobs: list[Job], **options: object) -> Trace:
+def schedule_trace(jobs: list[Job], **options: object) -> Trace:
     return result_trace(simulate(jobs, NODES, events=False, **options))
 
 
@@ -62,7 +62,7 @@ def test_with_exact_walltimes_and_no_jobs_to_come_it_is_what_the_simulator_does(
     jobs = random_jobs(3)
     # Everything has been submitted by then, and much of it waits.
     at = jobs[-1].submit or 0.0
-    trace = scheduled(jobs, order=order, backfilling=backfilling)
+    trace = schedule_trace(jobs, order=order, backfilling=backfilling)
     state = state_at(trace, at, NODES)
     assert len(state.waiting) > 10
     found = forecast(state, None, draws=1, order=order, backfilling=backfilling)
@@ -75,7 +75,7 @@ def test_with_exact_walltimes_and_no_jobs_to_come_it_is_what_the_simulator_does(
 @given(st.integers(0, 10**6), st.floats(0.2, 0.9), st.integers(0, 2**32), st.sampled_from((1500.0, 7 * 86_400.0)))
 @settings(max_examples=10, deadline=None)
 def test_nothing_after_the_time_is_read(seed: int, share: float, other: int, week: float) -> None:
-    trace = scheduled(random_jobs(seed, exact=False))
+    trace = schedule_trace(random_jobs(seed, exact=False))
     at = trace.jobs[0].submit + share * (trace.jobs[-1].submit - trace.jobs[0].submit)
     rng = np.random.default_rng(other)
     changed = []
@@ -94,7 +94,7 @@ def test_nothing_after_the_time_is_read(seed: int, share: float, other: int, wee
     # The last submit stays: it says how long the log is.
     other_future = replace(trace, jobs=tuple(changed))
 
-    def told(log: Trace) -> object:
+    def answer(log: Trace) -> object:
         state = state_at(log, at, NODES)
         if not state.waiting:
             return state
@@ -107,12 +107,12 @@ def test_nothing_after_the_time_is_read(seed: int, share: float, other: int, wee
     # Short logs have short weeks before them, too, so that jobs come.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sampled_workloads, "_WEEK", week)
-        assert told(trace) == told(other_future)
+        assert answer(trace) == answer(other_future)
 
 
 @pytest.mark.system
 def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = scheduled(random_jobs(5, exact=False))
+    trace = schedule_trace(random_jobs(5, exact=False))
     at = trace.jobs[-1].submit
     state, history = state_at(trace, at, NODES), read_history(trace, at)
     monkeypatch.setattr(sampled_workloads, "_WORTH_A_WORKER", 1)
@@ -122,7 +122,7 @@ def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_few_draws_are_left_to_few_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = scheduled(random_jobs(5))
+    trace = schedule_trace(random_jobs(5))
     at = trace.jobs[-1].submit
     drawing = Drawing(state_at(trace, at, NODES), read_history(trace, at), Future(), 7, 0)
     easy, slow = Options(), Options.of(backfilling="conservative")
@@ -155,7 +155,7 @@ def test_the_state_is_what_was_seen_then() -> None:
 
 
 def test_one_sentence_each() -> None:
-    trace = scheduled(random_jobs(1))
+    trace = schedule_trace(random_jobs(1))
     at = trace.jobs[-1].submit
     state = state_at(trace, at, NODES)
     waits, runs = state.waiting[0].job_id, state.running[0].job_id
@@ -191,7 +191,7 @@ def test_groups_count_as_far_as_they_are_trusted_the_finest_first() -> None:
         job = replace(SeenJob(1, 0.0, 2, 100.0), **fields)  # type: ignore[arg-type]
         return float(History(runs, least=least).runtimes(job, levels).mean()) / job.walltime
 
-    def mixed(*groups: tuple[int, float]) -> float:
+    def mix_means(*groups: tuple[int, float]) -> float:
         """Means of groups of so many runs, each trusted in n of n + 5 draws, and then all 12 runs of mean 0.5."""
         mean, rest = 0.0, 1.0
         for count, group in groups:
@@ -200,12 +200,12 @@ def test_groups_count_as_far_as_they_are_trusted_the_finest_first() -> None:
         return mean + rest * 0.5
 
     close = partial(pytest.approx, abs=1e-3)
-    assert share(user="ann", project="p") == close(mixed((3, 0.2), (6, 0.3), (9, 0.4)))
-    assert share(user="ann", walltime=200.0) == close(mixed((6, 0.3)))
-    assert share(user="eve", project="p") == close(mixed((9, 0.4)))
+    assert share(user="ann", project="p") == close(mix_means((3, 0.2), (6, 0.3), (9, 0.4)))
+    assert share(user="ann", walltime=200.0) == close(mix_means((6, 0.3)))
+    assert share(user="eve", project="p") == close(mix_means((9, 0.4)))
     assert share() == close(0.5)
     # Three runs are not enough: those of the user count.
-    assert share(4, user="ann") == close(mixed((6, 0.3)))
+    assert share(4, user="ann") == close(mix_means((6, 0.3)))
     assert share(13, user="ann") == close(0.5)
 
 
@@ -225,7 +225,7 @@ def test_a_running_job_is_compared_with_longer_runs_only() -> None:
 
 
 def test_a_job_keeps_its_numbers_when_another_is_asked_for() -> None:
-    trace = scheduled(random_jobs(2, exact=False))
+    trace = schedule_trace(random_jobs(2, exact=False))
     at = trace.jobs[-1].submit
     state, history = state_at(trace, at, NODES), read_history(trace, at)
     alone = Drawing(state, history, Future("none"), 5, 1).runtimes
@@ -271,7 +271,7 @@ def test_jobs_that_come_after_the_last_start_need_not_be_made(monkeypatch: pytes
 
 
 def test_sketches_start_every_job_when_full_simulations_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    trace = scheduled(random_jobs(6, 120, exact=False))
+    trace = schedule_trace(random_jobs(6, 120, exact=False))
     at = trace.jobs[-1].submit
     state, history = state_at(trace, at, NODES), read_history(trace, at)
     # Jobs to come by the hundred: every past job is submitted again within some hours.
@@ -287,7 +287,7 @@ def test_sketches_start_every_job_when_full_simulations_do(monkeypatch: pytest.M
 
 
 def test_nodes_that_fail() -> None:
-    trace = scheduled(random_jobs(4))
+    trace = schedule_trace(random_jobs(4))
     at = trace.jobs[-1].submit
     state = state_at(trace, at, NODES)
 
@@ -307,7 +307,7 @@ def test_nodes_that_fail() -> None:
 # What is told.
 
 
-def made(starts: list[list[float]]) -> Forecast:
+def make_forecast(starts: list[list[float]]) -> Forecast:
     """Two waiting jobs, of which the second is asked for; starts in hours from now."""
     state = MachineState(
         1000.0,
@@ -319,7 +319,7 @@ def made(starts: list[list[float]]) -> Forecast:
 
 
 def test_quantiles_probabilities_and_jobs_ahead() -> None:
-    found = made([[0.5, 1.0], [0.5, 2.0], [9.0, 3.0], [0.5, 30.0]])
+    found = make_forecast([[0.5, 1.0], [0.5, 2.0], [9.0, 3.0], [0.5, 30.0]])
     (row,) = found.rows()
     assert row["start_p50"] == 2 * 3600
     assert row["start_p95"] == 30 * 3600
@@ -336,7 +336,7 @@ def test_quantiles_probabilities_and_jobs_ahead() -> None:
         "0 past ones were tested, and at least 10 are needed."
     )
     assert "66.7" in table(found)
-    assert "starts now" in sentence(made([[1.0, 0.0]]), 8)
+    assert "starts now" in sentence(make_forecast([[1.0, 0.0]]), 8)
     assert len(repr(found)) < 80
 
 
@@ -345,7 +345,7 @@ def test_intervals_are_calibrated_on_simulated_schedules() -> None:
     """Runtimes are drawn from each user's own distribution, so that the model is right; moments are drawn at random."""
     inside50 = inside90 = total = 0
     for seed in range(40):
-        trace = scheduled(random_jobs(seed, 400, exact=False, gap=500.0))
+        trace = schedule_trace(random_jobs(seed, 400, exact=False, gap=500.0))
         submits = [job.submit for job in trace.jobs]
         for at in stream(seed, "moments").uniform(submits[100], submits[-1], 8):
             state = state_at(trace, float(at), NODES)

@@ -118,13 +118,13 @@ def test_of_jobs_that_never_started_only_their_waiting_counts() -> None:
     tests = simulated_tests(120, 0.0, 6)
     never = [number % 4 == 3 for number in range(len(tests))]
 
-    def corrected(wait: float) -> tuple[list[int], list[WaitQuantiles]]:
+    def correct_with_wait(wait: float) -> tuple[list[int], list[WaitQuantiles]]:
         own = [replace(test, wait=wait, started=False) if no else test for test, no in zip(tests, never, strict=True)]
         return correct_past(own)
 
-    places, quantiles = corrected(1e9)
+    places, quantiles = correct_with_wait(1e9)
     assert not any(never[place] for place in places)
-    assert corrected(2e9) == (places, quantiles)
+    assert correct_with_wait(2e9) == (places, quantiles)
     _, without = correct_past([test for test, no in zip(tests, never, strict=True) if not no])
     assert without[-1].seconds[-1] < quantiles[-1].seconds[-1]
 

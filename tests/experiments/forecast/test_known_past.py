@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.experiments import cli
 from holdfast.experiments.forecast.history import read_history
-from holdfast.experiments.forecast.known_past import known_at, past_digest, started_at
+from holdfast.experiments.forecast.known_past import past_digest, past_log, started_jobs
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.machine_state import MachineState, state_at
 from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
@@ -44,8 +44,8 @@ def log_of(seed: int, count: int = 40, named: bool = True) -> Trace:
     return Trace(tuple(jobs), NODES)
 
 
-def seen(job: TraceJob, at: float) -> TraceJob:
-    """The job as it was known, by the words of :func:`known_at`."""
+def job_at(job: TraceJob, at: float) -> TraceJob:
+    """The job as it was known, by the words of :func:`past_log`."""
     start = job.start
     if (start is not None and start > at) or (start is None and job.cancelled_at is not None and job.cancelled_at > at):
         wait = at + 1.0 - job.queued
@@ -64,7 +64,7 @@ def other_future(trace: Trace, at: float, seed: int) -> Trace:
     rng = np.random.default_rng(seed)
     changed = []
     for job in trace.jobs:
-        known = seen(job, at)
+        known = job_at(job, at)
         if job.queued > at:
             if rng.random() < 0.5 and job is not trace.jobs[-1]:
                 continue
@@ -87,12 +87,12 @@ def moment(trace: Trace, share: float) -> float:
 def test_a_known_past_is_that_of_each_job(seed: int, share: float) -> None:
     trace = log_of(seed)
     at = moment(trace, share)
-    expected = [seen(job, at) for job in trace.jobs if job.queued <= at]
+    expected = [job_at(job, at) for job in trace.jobs if job.queued <= at]
     for given_jobs in (trace.jobs, TraceJobs((), trace.jobs.columns, trace.jobs.names)):
-        found = known_at(replace(trace, jobs=given_jobs), at)
+        found = past_log(replace(trace, jobs=given_jobs), at)
         assert columns(found) == columns(replace(trace, jobs=tuple(expected)))
         assert past_digest(found) == past_digest(replace(trace, jobs=tuple(expected)))
-        assert columns(known_at(found, at - 50.0)) == columns(known_at(trace, at - 50.0))
+        assert columns(past_log(found, at - 50.0)) == columns(past_log(trace, at - 50.0))
 
 
 @given(*MOMENTS, st.integers(0, 10**6))
@@ -111,7 +111,7 @@ def test_states_and_histories_do_not_depend_on_the_future(seed: int, share: floa
         )  # fmt: skip
 
     changed = other_future(trace, at, other)
-    cut = known_at(trace, at)
+    cut = past_log(trace, at)
     if not (trace.jobs.starts + trace.jobs.column("runtime") <= at).any():
         return  # no run had ended
     expected = answer(trace, state_at(trace, at, NODES))
@@ -167,7 +167,7 @@ def test_waiting_jobs_hold_no_nodes() -> None:
     """30 jobs on all nodes, one after the other: at any time one runs, and the others have not started."""
     jobs = [TraceJob(number, number, NODES, 100.0, 200.0, wait=99.0 * number) for number in range(30)]
     trace = Trace(tuple(jobs), NODES, remarks={"odd": 15})
-    found = started_at(trace, 450.0)
+    found = started_jobs(trace, 450.0)
     assert [job.job_id for job in found.jobs] == [0, 1, 2, 3, 4]
     assert caveats(found, NODES) == ()
     assert found.remarks == {"odd": 3}

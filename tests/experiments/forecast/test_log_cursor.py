@@ -20,7 +20,7 @@ from holdfast.experiments.forecast.runtime_correlation import INDEPENDENT, Runti
 from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.workloads.logs.trace import Trace, TraceJob
-from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
+from tests.experiments.forecast.test_forecasts import NODES, random_jobs, schedule_trace
 
 WEEK = 7 * 86_400.0
 
@@ -28,7 +28,7 @@ WEEK = 7 * 86_400.0
 @pytest.fixture(scope="module")
 def log() -> Trace:
     """A schedule with users, of whose jobs some were withdrawn."""
-    trace = scheduled(random_jobs(11, 300, exact=False, gap=500.0))
+    trace = schedule_trace(random_jobs(11, 300, exact=False, gap=500.0))
     jobs = tuple(
         replace(job, cancelled_at=job.submit + 900.0, wait=900.0) if job.job_id % 17 == 0 else job for job in trace.jobs
     )
@@ -248,17 +248,17 @@ def test_bounds_are_those_of_the_binomial_distribution_since_the_last_change() -
     waits = PastWaits(past)
     job = SeenJob(1, 0.0, 20, 600.0)
 
-    def told(days: int, level: float) -> float:
+    def wait_limit(days: int, level: float) -> float:
         return float(waits.bounds(job, days * 86_400.0, np.array([level]))[0])
 
     known = np.sort(calm[:100])
-    assert told(100, 0.5) == pytest.approx(np.median(known))
+    assert wait_limit(100, 0.5) == pytest.approx(np.median(known))
     upper = next(k for k in range(1, 101) if binom.cdf(k - 1, 100, 0.95) >= 0.95)
-    assert told(100, 0.95) == pytest.approx(known[upper - 1])
-    assert told(100, 0.05) == pytest.approx(known[100 - upper])
+    assert wait_limit(100, 0.95) == pytest.approx(known[upper - 1])
+    assert wait_limit(100, 0.05) == pytest.approx(known[100 - upper])
     # Three in a row above the bound: the last 59 are kept, and later ones join them.
     after = np.sort([*calm[-56:], *busy[:3]])
-    assert told(153, 0.5) == pytest.approx(np.median(after))
-    assert told(152, 0.5) == pytest.approx(np.median([*calm, *busy[:2]]))
+    assert wait_limit(153, 0.5) == pytest.approx(np.median(after))
+    assert wait_limit(152, 0.5) == pytest.approx(np.median([*calm, *busy[:2]]))
     # Another size class knows nothing.
     assert waits.bounds(SeenJob(1, 0.0, 2, 600.0), 1e8, np.array([0.5])).tolist() == [0.0]

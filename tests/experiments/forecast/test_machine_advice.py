@@ -29,7 +29,7 @@ def assert_plain_starts(seed: int, request: ResourceRequest, **asked: object) ->
     """Compare all requests of an advice with plain replays: how many were backfilled, and how many there are."""
     trace, workload = on_machine(WHOLE, random_jobs(seed, 40))
     at = trace.jobs[-1].submit
-    state, requests = state_at(trace, at, 9), MachineRequests.known_at(trace, workload, at)
+    state, requests = state_at(trace, at, 9), MachineRequests.from_log(trace, workload, at)
     found = advise(
         state,
         History(FULL),
@@ -76,7 +76,7 @@ def test_each_request_starts_as_in_a_plain_replay(partition: str) -> None:
 def test_a_request_starts_when_a_forecast_says_so(order: str) -> None:
     trace, workload = on_machine(WHOLE, random_jobs(8, 60))
     at = trace.jobs[-1].submit
-    state, machine = state_at(trace, at, 9), MachineRequests.known_at(trace, workload, at)
+    state, machine = state_at(trace, at, 9), MachineRequests.from_log(trace, workload, at)
     history = read_history(trace, at, least=1)
     asked = {size: ResourceRequest(nodes=size, gpus={"gpu": 2}, partitions=("gpu",)) for size in (1, 2)}
     how = {"draws": 2, "seed": 5, "order": order}
@@ -95,7 +95,7 @@ def test_a_request_starts_when_a_forecast_says_so(order: str) -> None:
 def test_a_waiting_job_keeps_its_request_and_place() -> None:
     trace, workload = on_machine(WHOLE, random_jobs(2, 60))
     at = trace.jobs[-1].submit
-    state, requests = state_at(trace, at, 9), MachineRequests.known_at(trace, workload, at)
+    state, requests = state_at(trace, at, 9), MachineRequests.from_log(trace, workload, at)
     job = state.waiting[3]
     found = advise(state, History(FULL), job=job.job_id, draws=1, arrivals="none", machine=requests)
     assert all(one.nodes == job.nodes and one.walltime <= job.walltime for one in found.requests)
@@ -116,7 +116,7 @@ def test_walltimes_that_a_partition_forbids_are_not_tried() -> None:
     jobs = [job._replace(request=ResourceRequest(nodes=1), walltime=60.0, runtime=60.0) for job in random_jobs(1, 9)]
     trace, workload = on_machine(machine, jobs)
     at = trace.jobs[-1].submit
-    state, requests = state_at(trace, at, 4), MachineRequests.known_at(trace, workload, at)
+    state, requests = state_at(trace, at, 4), MachineRequests.from_log(trace, workload, at)
     given = {size: ResourceRequest(nodes=size) for size in (1, 5)}
     asked = {"machine": requests, "draws": 1, "requests": given}
     found = advise(state, History(FULL), nodes=1, walltime=HOUR, walltimes=[HOUR / 2, 3 * HOUR], **asked)

@@ -68,7 +68,7 @@ def test_with_exact_walltimes_it_is_what_the_plain_replay_does(seed: int) -> Non
     at = trace.jobs[-1].submit
     state = state_at(trace, at, 9)
     assert len(state.waiting) > 10
-    found = forecast(state, None, draws=1, machine=MachineRequests.known_at(trace, workload, at))
+    found = forecast(state, None, draws=1, machine=MachineRequests.from_log(trace, workload, at))
     starts = {job.job_id: job.start for job in trace.jobs}
     assert dict(zip(found.ids, found.starts[0].tolist(), strict=True)) == {
         job_id: starts[job_id] for job_id in found.ids
@@ -103,7 +103,7 @@ def test_jobs_of_gpu_clusters_start_as_in_the_plain_replay(name: str) -> None:
     ]
     trace, workload = on_machine(SERVERS, jobs)
     at = sorted(job.submit for job in trace.jobs)[len(jobs) // 2]
-    state, requests = state_at(trace, at, 128), MachineRequests.known_at(trace, workload, at)
+    state, requests = state_at(trace, at, 128), MachineRequests.from_log(trace, workload, at)
     assert len(state.waiting) > 5
     assert len(state.running) > 1
     found = forecast(state, None, draws=1, machine=requests)
@@ -138,7 +138,7 @@ def test_later_jobs_ask_for_what_past_ones_asked() -> None:
     ]
     trace, workload = on_machine(machine, jobs)
     at = 2 * week
-    state, requests = state_at(trace, at, 3), MachineRequests.known_at(trace, workload, at)
+    state, requests = state_at(trace, at, 3), MachineRequests.from_log(trace, workload, at)
     # Job 5 holds one GPU node for two hours more. A job on one GPU node that lasts ten hours waits behind job 6.
     requests, state, number = requests.with_job(state, two._replace(nodes=1), 10 * hour)
     history = read_history(trace, at, least=1)
@@ -167,9 +167,9 @@ def test_orders_by_past_usage_count_jobs_that_have_ended_as_on_one_pool(seed: in
     found, pool, without = (
         forecast(state, None, draws=1, machine=machine, order="fairshare").starts[0].tolist()
         for machine in (
-            MachineRequests.known_at(trace, workload, at, "fairshare"),
+            MachineRequests.from_log(trace, workload, at, "fairshare"),
             None,
-            MachineRequests.known_at(trace, workload, at),
+            MachineRequests.from_log(trace, workload, at),
         )
     )  # fmt: skip
     assert found == pool
@@ -179,7 +179,7 @@ def test_orders_by_past_usage_count_jobs_that_have_ended_as_on_one_pool(seed: in
 
 def test_a_job_that_does_not_fit_is_refused() -> None:
     trace, workload = on_machine(WHOLE, random_jobs(1, 5))
-    state, requests = state_at(trace, trace.jobs[-1].submit, 9), MachineRequests.known_at(trace, workload, 1e9)
+    state, requests = state_at(trace, trace.jobs[-1].submit, 9), MachineRequests.from_log(trace, workload, 1e9)
     with pytest.raises(InputError, match="the job that is submitted now does not fit the machine: it asks for more"):
         requests.with_job(state, ResourceRequest(nodes=4, gpus={"gpu": 2}, partitions=("gpu",)), 60.0)
 

@@ -69,6 +69,6 @@ def test_medians_move_and_intervals_do_not(monkeypatch: pytest.MonkeyPatch) -> N
     assert not moved[:10].any()
     assert moved[10:].mean() > 0.9
     assert (np.diff(quantiles, axis=1) >= -1e-9).all()
-    assert [found.reported() for found in corrected] == [
+    assert [found.report_quantiles() for found in corrected] == [
         [row[STEPS.index(level)] for level in LEVELS] for row in (found.seconds for found in corrected)
     ]

@@ -23,35 +23,35 @@ AT = 100_000.0
 
 
 @pytest.fixture(scope="module")
-def found() -> Any:
+def small_forecast() -> Any:
     trace = hf.as_log(hf.simulate(LOG))
     return forecast(state_at(trace, AT, 8), read_history(trace, AT), draws=9)
 
 
-def test_the_page_has_the_rows_and_escapes_its_text(found: Any) -> None:
+def test_the_page_has_the_rows_and_escapes_its_text(small_forecast: Any) -> None:
     html = render_page(
-        found, title="<b>log", lead=["<i>now"], moment=lambda time: f"<u>{time:.0f}", notes=["<em>note"],
+        small_forecast, title="<b>log", lead=["<i>now"], moment=lambda time: f"<u>{time:.0f}", notes=["<em>note"],
         command="holdfast forecast '<a>'",
     )  # fmt: skip
     assert "default-src 'none'" in html
     for text in ("<b>log", "<i>now", "<u>", "<em>note", "<a>"):
         assert text not in html
     rows = re.findall(r"<tr role=\"row\">(.*?)</tr>", html, flags=re.DOTALL)[1:]
-    assert len(rows) == len(found.ids) > 1
-    for row, text in zip(found.rows(), rows, strict=True):
+    assert len(rows) == len(small_forecast.ids) > 1
+    for row, text in zip(small_forecast.rows(), rows, strict=True):
         assert f">{row['job_id']}<" in text
         for name in ("start_p05", "start_p50", "start_p95"):
             assert f'data-value="{row[name]}">{format_duration(row[name])}<' in text
         assert f">{100 * row['start_within_1h']:.0f} %<" in text
 
 
-def test_the_picture_of_the_queue_ends_when_a_tenth_waits(found: Any) -> None:
-    html = render_page(found, title="log", lead=[], moment=str)
+def test_the_picture_of_the_queue_ends_when_a_tenth_waits(small_forecast: Any) -> None:
+    html = render_page(small_forecast, title="log", lead=[], moment=str)
     waiting, left = (
         int(number)
         for number in re.search(r"now: (\d+)</span><span>in .*?: (\d+)<", html).groups()  # type: ignore[union-attr]
     )
-    assert waiting == len(found.waiting)
+    assert waiting == len(small_forecast.waiting)
     assert left <= waiting / 2
     heights = [float(height) for height in re.findall(r'height="([\d.]+)"/>', html.split('class="use"')[1])][1:]
     assert heights[0] == 24

@@ -15,7 +15,7 @@ from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.pool import PoolTerms, at_steps, pool, pool_terms, simulation_weight
 from holdfast.experiments.forecast.track_record import BackTest, TrackRecord, correct_past
 from holdfast.experiments.forecast.wait_quantiles import STEPS, WaitQuantiles, from_scale, to_scale
-from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
+from tests.experiments.forecast.test_forecasts import NODES, random_jobs, schedule_trace
 
 
 def crps(samples: np.ndarray, masses: np.ndarray, actual: float) -> float:
@@ -106,32 +106,32 @@ def scaled_intervals(error: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     tests = simulated_tests(400, error, 4)
     places, quantiles = correct_past(tests)
     waits = to_scale([tests[place].wait for place in places])
-    corrected = to_scale([found.reported() for found in quantiles])[:, [0, -1]]
+    corrected = to_scale([found.report_quantiles() for found in quantiles])[:, [0, -1]]
     simulated = to_scale([tests[place].quantiles["simulation"] for place in places])[:, [0, -1]]
     certain = np.ptp(simulated, axis=1) < 1.0
     return corrected[certain], simulated[certain], waits[certain]
 
 
-def held(ends: np.ndarray, waits: np.ndarray) -> float:
+def share_inside(ends: np.ndarray, waits: np.ndarray) -> float:
     return float(np.mean((ends[:, 0] <= waits) & (waits <= ends[:, 1])))
 
 
 def test_intervals_are_about_as_narrow_as_those_of_a_right_simulation() -> None:
     corrected, simulated, waits = scaled_intervals(0.0)
-    assert 0.85 <= held(simulated, waits) <= held(corrected, waits)
+    assert 0.85 <= share_inside(simulated, waits) <= share_inside(corrected, waits)
     # By the misses of all jobs they would be fifty times as wide: in half of them their deviation is 1.5, not 0.02.
     assert np.median(np.ptp(corrected, axis=1)) < 5 * np.median(np.ptp(simulated, axis=1))
 
 
 def test_intervals_of_a_wrong_simulation_are_those_of_its_misses() -> None:
     corrected, simulated, waits = scaled_intervals(4.0)
-    assert held(simulated, waits) < 0.05
-    assert held(corrected, waits) > 0.85
+    assert share_inside(simulated, waits) < 0.05
+    assert share_inside(corrected, waits) > 0.85
 
 
 @pytest.mark.parametrize("starts_known", [True, False])
 def test_an_answer_is_pooled_by_the_starts_known_by_then(starts_known: bool) -> None:
-    trace = scheduled(random_jobs(1, 150, exact=False))
+    trace = schedule_trace(random_jobs(1, 150, exact=False))
     past = Past(trace, NODES)
     state = past.state(float(past.queued[100]), 100)
     job = next(job for job in state.waiting if job.submit == state.at)
@@ -139,5 +139,5 @@ def test_an_answer_is_pooled_by_the_starts_known_by_then(starts_known: bool) -> 
     tests = [replace(test, at=test.at + shift) for test in simulated_tests(200, 0.0, 2)]
     corrected = TrackRecord(tests, PastWaits(past)).correct(state, job, [3000.0, 3010.0, 3020.0, 3030.0, 3040.0])
     assert corrected is not None
-    low, *_, high = corrected.reported()
+    low, *_, high = corrected.report_quantiles()
     assert (2900.0 < low < high < 3200.0) == starts_known

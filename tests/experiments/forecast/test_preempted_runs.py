@@ -18,7 +18,7 @@ from holdfast.workloads.table.job_table import write_job_table
 from tests.experiments.forecast.test_forecasts import NODES, random_jobs
 
 
-def preempted(seed: int, *, events: bool = True) -> Result:
+def simulate_preemptions(seed: int, *, events: bool = True) -> Result:
     """Rigid jobs, which on-demand jobs preempt."""
     rng = np.random.default_rng(seed)
     urgent = [
@@ -31,7 +31,7 @@ def preempted(seed: int, *, events: bool = True) -> Result:
 
 @pytest.mark.parametrize("seed", [4, 5])
 def test_as_many_nodes_are_busy_and_jobs_wait_as_in_the_simulation(seed: int) -> None:
-    result = preempted(seed)
+    result = simulate_preemptions(seed)
     jobs = result_trace(result).jobs
     starts, ends, nodes = jobs.starts, jobs.starts + jobs.column("runtime"), jobs.column("nodes")
     assert len(np.unique(jobs.column("job_id"))) == len(jobs) > len(result.table)
@@ -42,7 +42,7 @@ def test_as_many_nodes_are_busy_and_jobs_wait_as_in_the_simulation(seed: int) ->
 
 
 def test_a_state_shows_the_run_of_that_time() -> None:
-    result = preempted(4)
+    result = simulate_preemptions(4)
     trace = result_trace(result)
     again = next(job for job in trace.jobs if job_id_text(job.job_id).endswith("_2") and job.wait)
     first = next(job for job in trace.jobs if task_id(job.job_id, 2) == again.job_id)
@@ -56,7 +56,7 @@ def test_a_state_shows_the_run_of_that_time() -> None:
 
 
 def test_a_directory_is_read_as_the_result_was(tmp_path: Path) -> None:
-    result = preempted(4)
+    result = simulate_preemptions(4)
     write_job_table(result.table, tmp_path / "jobs.csv")
     words = ["run", str(tmp_path / "jobs.csv"), "--nodes", str(NODES), "--mechanism", "N-PAA", "--events"]
     assert cli.main([*words, "-o", str(tmp_path / "out")]) == 0
@@ -65,4 +65,4 @@ def test_a_directory_is_read_as_the_result_was(tmp_path: Path) -> None:
 
 def test_without_an_event_log_the_runs_are_not_known() -> None:
     with pytest.raises(InputError, match="no event log"):
-        result_trace(preempted(4, events=False))
+        result_trace(simulate_preemptions(4, events=False))

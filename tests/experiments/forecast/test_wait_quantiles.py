@@ -30,7 +30,13 @@ def test_the_scale_is_the_logarithm_of_a_minute_more() -> None:
 def test_steps_are_twentieths_and_hold_the_levels_of_reports() -> None:
     assert pytest.approx([0.05 * number for number in range(1, 20)]) == STEPS
     found = WaitQuantiles(STEPS, [float(number) for number in range(1, 20)])
-    assert dict(zip(LEVELS, found.reported(), strict=True)) == {0.05: 1.0, 0.25: 5.0, 0.5: 10.0, 0.75: 15.0, 0.95: 19.0}
+    assert dict(zip(LEVELS, found.report_quantiles(), strict=True)) == {
+        0.05: 1.0,
+        0.25: 5.0,
+        0.5: 10.0,
+        0.75: 15.0,
+        0.95: 19.0,
+    }
 
 
 def test_the_function_goes_on_with_the_slope_inside() -> None:

@@ -36,7 +36,7 @@ NAMES = [BASELINE, *(mechanism.name for mechanism in MECHANISMS)]
 NOON = 1_646_136_000  # 1 March 2022, 12:00 UTC
 
 
-def recorded(mechanism: str = "CUP-PAA") -> Recording:
+def make_recording(mechanism: str = "CUP-PAA") -> Recording:
     """Two days in which everything happens."""
     at, hour = NOON, 3600
     jobs = [
@@ -96,7 +96,7 @@ def test_a_holder_that_has_nothing_for_a_while_has_two_rectangles() -> None:
 
 
 def test_columns_are_the_result_in_seconds() -> None:
-    recording = recorded()
+    recording = make_recording()
     columns = page_columns(recording)
     assert (columns["mechanism"], columns["nodes"], columns["base"], columns["dates"]) == ("CUP-PAA", 16, NOON, True)
     jobs = columns["jobs"]
@@ -155,18 +155,18 @@ def test_causes_name_jobs_and_nothing_else() -> None:
 
 
 def test_a_window_leaves_out_what_is_not_in_it() -> None:
-    columns = page_columns(recorded(), Window("2022-03-02", "2022-03-03"))
+    columns = page_columns(make_recording(), Window("2022-03-02", "2022-03-03"))
     assert columns["jobs"]["id"] == [7]
     assert (columns["base"], columns["length"]) == (NOON + 12 * 3600, 86400)
     assert columns["jobs"]["start"] == [18 * 3600]
-    assert page_columns(recorded(), Window(0, "1h"))["jobs"]["id"] == [1, 2, 3, 4]
+    assert page_columns(make_recording(), Window(0, "1h"))["jobs"]["id"] == [1, 2, 3, 4]
     with pytest.raises(InputError, match="no job runs in this window"):
-        page_columns(recorded(), Window("2022-03-04", "2022-03-05"))
+        page_columns(make_recording(), Window("2022-03-04", "2022-03-05"))
 
 
 def test_the_page_is_the_same_bytes_and_nothing_breaks_out(tmp_path: Path) -> None:
     pages = [tmp_path / "page.html", tmp_path / "again.html"]
-    assert [write_gantt(page, recorded()) for page in pages] == [7, 7]
+    assert [write_gantt(page, make_recording()) for page in pages] == [7, 7]
     html = pages[0].read_text(encoding="utf-8")
     assert pages[1].read_text(encoding="utf-8") == html
     assert EVIL not in html
@@ -175,7 +175,7 @@ def test_the_page_is_the_same_bytes_and_nothing_breaks_out(tmp_path: Path) -> No
     assert len(re.findall(r"<script", html)) == 2
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, flags=re.DOTALL)
     assert found is not None
-    assert json.loads(found[1]) == json.loads(json.dumps(page_columns(recorded())))
+    assert json.loads(found[1]) == json.loads(json.dumps(page_columns(make_recording())))
     assert set(json.loads(found[1])["jobs"]["projects"]) == {EVIL, MORE, "climate", "beamline"}
     # It asks for nothing from anywhere.
     assert not re.search(r"https?://|src=[\"'][^\"']|@import|url\(", html)
@@ -232,7 +232,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "gantt.html"
-    write_gantt(path, recorded())
+    write_gantt(path, make_recording())
     return path
 
 
@@ -417,7 +417,7 @@ def test_paper_gets_a_picture_of_it(browser: Browser, page: Path) -> None:
 
 def test_a_point_is_what_the_placement_says(browser: Browser, page: Path) -> None:
     browser.open(page)
-    recording = recorded()
+    recording = make_recording()
     spans = place_nodes(recording)
     times = sorted({round(span.start / 1e6) for span in spans} | {round(span.end / 1e6) for span in spans})
     points = [((before + after) / 2, half / 2) for before, after in pairwise(times) for half in range(32)]

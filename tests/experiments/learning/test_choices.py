@@ -75,7 +75,7 @@ def plans(**how: Any) -> PlanChoice:
     return PlanChoice(stochastic(), NODES, **{"length": 36, "events": True, "planner": PLANNER, **how})
 
 
-def played(environment: Environment[Any], number: int, action: int) -> tuple[float, Result, int]:
+def play(environment: Environment[Any], number: int, action: int) -> tuple[float, Result, int]:
     environment.reset(options={"slice": number})
     over, reward, steps, told = False, 0.0, 0, dict[str, Any]()
     while not over:
@@ -94,33 +94,33 @@ def test_gymnasium_finds_nothing_wrong(make: Any) -> None:
 
 @pytest.mark.parametrize("place", range(len(ANSWERS)))
 def test_an_agent_that_always_gives_one_answer_gets_the_mechanism(place: int) -> None:
-    reward, result, steps = played(arrivals(metric="wait_h"), 4, place)
+    reward, result, steps = play(arrivals(metric="wait_h"), 4, place)
     expected = simulate(arrivals().episodes[4], NODES, f"CUA-{ANSWERS[place]}")
     assert steps > 3
     assert (result.entries, result.records, result.accounting) == (
         *(expected.entries, expected.records, expected.accounting),
     )
     assert reward == -summarize(expected)["wait_h"]
-    assert played(arrivals(against=ANSWERS[place]), 4, place)[0] == 0.0
+    assert play(arrivals(against=ANSWERS[place]), 4, place)[0] == 0.0
 
 
 def test_an_agent_that_always_takes_the_own_plan_gets_the_simulation() -> None:
-    reward, result, steps = played(plans(metric="utilization"), 2, 0)
+    reward, result, steps = play(plans(metric="utilization"), 2, 0)
     expected = simulate(plans().episodes[2], NODES, planner=PLANNER)
     assert steps > 10
     assert (result.entries, result.records, result.accounting) == (
         *(expected.entries, expected.records, expected.accounting),
     )
     assert reward == summarize(expected)["utilization"]
-    assert played(plans(against="own"), 2, 0)[0] == 0.0
-    assert played(plans(against="own"), 2, 1)[0] != 0.0
+    assert play(plans(against="own"), 2, 0)[0] == 0.0
+    assert play(plans(against="own"), 2, 1)[0] != 0.0
 
 
 def test_an_observation_of_an_arrival_foresees_what_the_answers_do() -> None:
     environment = arrivals(answers=("SPAA", "WAIT", "PAA"), notice="N")
     seen, told = environment.reset(options={"slice": 0})
     column = {name: seen[:, place] for place, name in enumerate(CONSEQUENCES)}
-    simulation = environment._running()
+    simulation = environment._active_simulation()
     running = {run.job_id: run for run in simulation.view.running}
     assert told["action_mask"].tolist() == [True, True, True]
     assert column["enough"].tolist() == [1.0, 0.0, 1.0]
@@ -142,7 +142,7 @@ def test_an_observation_of_an_arrival_foresees_what_the_answers_do() -> None:
 def test_an_observation_of_offers_is_what_the_planner_expects() -> None:
     environment = plans(offers=("no-ckpt", "own", "masi k=2", "quantile q=0.5"))
     seen, told = environment.reset(options={"slice": 0})
-    simulation = environment._running()
+    simulation = environment._active_simulation()
     distribution = simulation.offered[0].distribution  # type: ignore[union-attr]
     assert distribution is not None and told["action_mask"].all()
     for row, planned in zip(seen, simulation.offered, strict=True):
@@ -179,18 +179,20 @@ def test_a_network_that_scores_by_one_column_is_its_strategy() -> None:
     least[CONSEQUENCES.index("jobs")] = -1.0
     network = ScoringNetwork(least, np.zeros(1), np.ones(1), ANSWERS)
     # Only waiting hits no job.
-    assert environment.episode_reward(network, 4) == played(environment, 4, ANSWERS.index("WAIT"))[0]
+    assert environment.episode_reward(network, 4) == play(environment, 4, ANSWERS.index("WAIT"))[0]
 
 
 def test_episodes_are_made_from_seeds() -> None:
-    def made(seed: int) -> list[Job]:
+    def make_jobs(seed: int) -> list[Job]:
         return random_job_table(seed, max_jobs=30, max_nodes=NODES).jobs
 
-    environment = ArrivalChoice(made, 40, notice="N")
+    environment = ArrivalChoice(make_jobs, 40, notice="N")
     drawn = [environment.reset(seed=8)[1]["slice"] for _ in range(2)]
     assert drawn[0] == drawn[1]
-    assert environment.episodes[5] == made(5)
-    again = JobChoice(lambda seed: [job for job in made(seed) if job.type is JobType.RIGID] * (seed != 1), 40, first=4)
+    assert environment.episodes[5] == make_jobs(5)
+    again = JobChoice(
+        lambda seed: [job for job in make_jobs(seed) if job.type is JobType.RIGID] * (seed != 1), 40, first=4
+    )
     with pytest.raises(InputError, match="there are no jobs"):
         again.reset(options={"slice": 1})
 

@@ -25,7 +25,7 @@ from holdfast.experiments.learning.job_choice import JobChoice
 from holdfast.experiments.learning.plan_choice import PlanChoice
 
 
-def made(kind: str) -> tuple[Environment[Any], str]:
+def make_environment(kind: str) -> tuple[Environment[Any], str]:
     """An environment, and a mechanism that knows the same kinds of jobs."""
     if kind == "jobs":
         return JobChoice(crowd, NODES, first=6, events=True), "baseline"
@@ -53,7 +53,7 @@ def check_machine(system: System, before: int) -> None:
     assert all(run.start >= run.job.first_submit for run in system.runs.values())
 
 
-def check_shown(environment: Environment[Any], seen: Any, mask: Any) -> None:
+def check_observation(environment: Environment[Any], seen: Any, mask: Any) -> None:
     assert environment.observation_space.contains(seen)
     assert np.isfinite(seen).all()
     assert mask.dtype == bool and mask.any()
@@ -73,8 +73,8 @@ def walk(environment: Environment[Any], mechanism: str, seed: int, answers: list
     seen, told = environment.reset(options={"slice": seed})
     now = 0
     for answer in answers:
-        check_shown(environment, seen, told["action_mask"])
-        system: Any = environment._running().view
+        check_observation(environment, seen, told["action_mask"])
+        system: Any = environment._active_simulation().view
         check_machine(system, now)
         now = system.now
         places = np.flatnonzero(told["action_mask"]) if legal else np.arange(len(told["action_mask"]))
@@ -99,7 +99,7 @@ places = st.integers(0, 59)
 @given(seed=seeds, answers=st.lists(places, min_size=1, max_size=25), legal=st.booleans())
 @settings(max_examples=10)
 def test_random_steps_keep_every_law(kind: str, seed: int, answers: list[int], legal: bool) -> None:
-    walk(*made(kind), seed, answers, legal)
+    walk(*make_environment(kind), seed, answers, legal)
 
 
 @pytest.mark.slow
@@ -107,4 +107,4 @@ def test_random_steps_keep_every_law(kind: str, seed: int, answers: list[int], l
 @given(seed=seeds, answers=st.lists(places, min_size=100, max_size=100), legal=st.booleans())
 @settings(max_examples=100)
 def test_ten_thousand_random_steps_keep_every_law(kind: str, seed: int, answers: list[int], legal: bool) -> None:
-    walk(*made(kind), seed, answers, legal)
+    walk(*make_environment(kind), seed, answers, legal)

@@ -10,12 +10,12 @@ import pytest
 from holdfast.experiments import cli
 from holdfast.experiments.figures.recording.recording_figures import RECORDING_FIGURES, existing_pictures, figure_path
 from holdfast.experiments.output.directory_checks import check_fresh, check_kind
-from holdfast.experiments.output.manifest import arriving, is_manifest, seal
+from holdfast.experiments.output.manifest import incoming_directory, is_manifest, seal
 from holdfast.workloads.ground.errors import InputError
 from tests.places import GOLDEN
 
 
-def sealed(directory: Path, manifest: str) -> Path:
+def make_result(directory: Path, manifest: str) -> Path:
     directory.mkdir(exist_ok=True)
     seal(directory, manifest, {})
     return directory
@@ -23,7 +23,7 @@ def sealed(directory: Path, manifest: str) -> Path:
 
 def test_results_of_different_commands_do_not_mix(tmp_path: Path) -> None:
     of_run, of_sweep, of_paper = (
-        sealed(tmp_path / name, f"{name}.json") for name in ("run", "sweep", "checkpoint-fig3")
+        make_result(tmp_path / name, f"{name}.json") for name in ("run", "sweep", "checkpoint-fig3")
     )
     # What is no manifest is no result.
     for place in (of_run, of_sweep, of_paper):
@@ -44,10 +44,10 @@ def test_results_of_different_commands_do_not_mix(tmp_path: Path) -> None:
 
 def test_a_run_is_replaced_only_when_asked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a run; choose another directory, or replace them with --force"):
-        check_fresh(sealed(tmp_path / "a", "run.json"), "run.json", force=False)
+        check_fresh(make_result(tmp_path / "a", "run.json"), "run.json", force=False)
     check_fresh(tmp_path / "a", "run.json", force=True)
     # Also one that was complete, and not yet at its place.
-    arriving(tmp_path, "run.json").mkdir()
+    incoming_directory(tmp_path, "run.json").mkdir()
     with pytest.raises(InputError, match="the results of a run"):
         check_fresh(tmp_path, "run.json", force=False)
 

@@ -77,8 +77,8 @@ def tree(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
-def carried_out(words: list[str], operations: Operations) -> int:
-    with operations.watched():
+def exit_status(words: list[str], operations: Operations) -> int:
+    with operations.watch():
         try:
             return cli.main(words)
         except SystemExit as stop:
@@ -105,13 +105,13 @@ def check(name: str, line: str, kind: str, times: int | None, place: Path, capsy
 
     before = fresh()
     clean = Operations(place, "allocate" if kind == "allocate" else "", 0)
-    assert carried_out(words, clean) == 0
+    assert exit_status(words, clean) == 0
     whole = set(tree(place))
     chosen = numbers(clean.counts[kind], times, random.Random(f"{name} {kind}"))
     capsys.readouterr()
     for number in chosen:
         assert fresh() == before
-        status = carried_out(words, Operations(place, kind, number))
+        status = exit_status(words, Operations(place, kind, number))
         told = capsys.readouterr().err
         where = f"{name}, {kind} {number} of {clean.counts[kind]}: {told}"
         after = tree(place)

@@ -12,9 +12,9 @@ import pytest
 
 from holdfast.experiments import cli
 from holdfast.experiments.output.atomic_replace import handover, settle_all
-from holdfast.experiments.output.locks import LOCK, writing
-from holdfast.experiments.output.manifest import arriving, open_result, seal
-from holdfast.experiments.output.signals import Interrupted, hold_interruptions, listening
+from holdfast.experiments.output.locks import LOCK, write_lock
+from holdfast.experiments.output.manifest import incoming_directory, open_result, seal
+from holdfast.experiments.output.signals import Interrupted, hold_interruptions, signal_listener
 from holdfast.workloads.ground.errors import InputError
 from tests.kills import COMMANDS, kills
 from tests.places import ROOT
@@ -57,7 +57,7 @@ def test_an_end_between_any_two_steps_leaves_the_old_or_the_new(
         (tmp_path / name).write_text("drawn")
     steps = iter(range(100))
 
-    def counted(name: str) -> None:
+    def count_calls(name: str) -> None:
         original = getattr(os, name)
 
         def call(*arguments: object, **others: object) -> object:
@@ -71,7 +71,7 @@ def test_an_end_between_any_two_steps_leaves_the_old_or_the_new(
     with monkeypatch.context() as patch:
         patch.setattr("shutil.rmtree", lambda *arguments, **others: None)
         for name in ("rename", "replace", "unlink", "rmdir"):
-            counted(name)
+            count_calls(name)
         try:
             write(tmp_path, "bcd", "new")
         except Killed:
@@ -81,7 +81,7 @@ def test_an_end_between_any_two_steps_leaves_the_old_or_the_new(
         monkeypatch.undo()
     assert read(tmp_path) in (OLD, NEW)
     before = read(tmp_path)
-    with writing(tmp_path):
+    with write_lock(tmp_path):
         assert read(tmp_path) == before
     kept = {path.name for path in tmp_path.iterdir()}
     own = {"run.json", "mine.txt", *before[1]}
@@ -90,25 +90,25 @@ def test_an_end_between_any_two_steps_leaves_the_old_or_the_new(
 
 
 def test_a_second_writer_is_refused_and_a_lock_of_the_dead_is_none(tmp_path: Path) -> None:
-    code = "import signal; from pathlib import Path; from holdfast.experiments.output.locks import writing\n"
-    code += f"with writing(Path({str(tmp_path)!r})): print('in', flush=True); signal.pause()"
+    code = "import signal; from pathlib import Path; from holdfast.experiments.output.locks import write_lock\n"
+    code += f"with write_lock(Path({str(tmp_path)!r})): print('in', flush=True); signal.pause()"
     other = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)
     assert other.stdout is not None
     other.stdout.readline()
-    with pytest.raises(InputError, match="another command is at work in"), writing(tmp_path):
+    with pytest.raises(InputError, match="another command is at work in"), write_lock(tmp_path):
         pass
     (tmp_path / f".summary.csv.{'0' * 8}.part").write_text("half")
     other.kill()
     other.wait()
     other.stdout.close()
-    with writing(tmp_path):
+    with write_lock(tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == [LOCK]
     assert not list(tmp_path.iterdir())
 
 
 def test_an_interruption_waits_for_the_end_of_a_handover() -> None:
     order = []
-    with pytest.raises(Interrupted) as stop, listening():
+    with pytest.raises(Interrupted) as stop, signal_listener():
         with hold_interruptions():
             os.kill(os.getpid(), signal.SIGTERM)
             order.append("whole")
@@ -122,7 +122,7 @@ def test_a_result_that_waits_is_put_into_place_by_the_next_writer(tmp_path: Path
     (tmp_path / "x").mkdir()
     write(tmp_path / "x", "bcd", "new")
     write(tmp_path, "abc", "old")
-    (tmp_path / "x").rename(arriving(tmp_path, "run.json"))
+    (tmp_path / "x").rename(incoming_directory(tmp_path, "run.json"))
     assert read(tmp_path) == NEW
     settle_all(tmp_path)
     assert read(tmp_path) == NEW
@@ -169,12 +169,12 @@ def test_what_an_interrupted_run_has_simulated_is_kept_unless_there_is_an_older_
 
     simulate, calls = replay.simulate, iter(range(10))
 
-    def interrupted(*arguments: object, **options: object) -> object:
+    def interrupt_each_third(*arguments: object, **options: object) -> object:
         if next(calls) % 3 == 2:
             raise Interrupted(signal.SIGHUP)
         return simulate(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(replay, "simulate", interrupted)
+    monkeypatch.setattr(replay, "simulate", interrupt_each_third)
     (tmp_path / "table.csv").write_text("job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,1,60,60\n")
     words = ["run", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "--nodes", "2", "--mechanism", "all"]
     for told, *force in (("the results of baseline, N-PAA are in",), ("holds what it held before", "--force")):

@@ -18,7 +18,7 @@ from holdfast.experiments.recordings.archive import read_recording
 from holdfast.experiments.study.experiment import is_measured, read_tables
 from holdfast.experiments.sweeps import make_sweep, run_sweep
 from holdfast.workloads.ground.errors import InputError, OutputError
-from tests.support.jobs import resealed
+from tests.support.jobs import reseal
 
 TABLE = (
     "job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,2,600,900\n2,rigid,10,2,600,900\n3,rigid,20,1,60,90\n"
@@ -51,7 +51,7 @@ def place(originals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path
 
 
-def unharmed(place: Path) -> bool:
+def has_no_harm(place: Path) -> bool:
     files = [(path.name, path.read_text()) for path in (place / "victim").iterdir()]
     return files == [("data.csv", "precious\n")] and not (place / "it-ran").exists()
 
@@ -60,7 +60,7 @@ def unharmed(place: Path) -> bool:
 def test_results_are_read_without_the_code_that_they_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads((place / "run" / "run.json").read_text())["options"]
     names = {"order": "evil:key", "backfilling": "evil:key", "tenants": "evil:key", "expansion": "evil:key"}
-    resealed(place / "run", options=told | names)
+    reseal(place / "run", options=told | names)
     chosen = ["--mechanism", "N-PAA"]
     for words in (
         ["plot", "run"],
@@ -75,7 +75,7 @@ def test_results_are_read_without_the_code_that_they_name(place: Path, capsys: p
     capsys.readouterr()
     assert cli.main(["explain", "run", "1", *chosen]) == 2
     assert "the order 'evil:key' is code that a file names" in capsys.readouterr().err
-    assert unharmed(place)
+    assert has_no_harm(place)
     assert cli.main(["explain", "run", "1", *chosen, "--trust"]) == 0
     assert (place / "it-ran").exists()
 
@@ -83,7 +83,7 @@ def test_results_are_read_without_the_code_that_they_name(place: Path, capsys: p
 @pytest.mark.system
 def test_neither_a_reader_nor_a_list_of_runs_imports(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = {**json.loads((place / "run" / "run.json").read_text())["input"], "format": "evil:Reader"}
-    resealed(place / "run", input=source, job_table=None)
+    reseal(place / "run", input=source, job_table=None)
     (place / "grid.toml").write_text("[workload]\nseeds = 0\njobs = 9\n[options]\norder = 'evil:key'\n")
     for words in (
         ["explain", "run", "--worst", "1", "--mechanism", "baseline"],
@@ -96,7 +96,7 @@ def test_neither_a_reader_nor_a_list_of_runs_imports(place: Path, capsys: pytest
         assert "evil:" in told
         assert "add --trust" in told
         assert len(told.splitlines()) == 1
-    assert unharmed(place)
+    assert has_no_harm(place)
 
 
 def test_links_are_not_followed_and_nothing_outside_is_touched(place: Path) -> None:
@@ -118,7 +118,7 @@ def test_links_are_not_followed_and_nothing_outside_is_touched(place: Path) -> N
     assert cli.main(words) == 0
     assert cli.main(["experiment", "checkpoint-fig3", "--quick", "-o", "experiment"]) == 0
     assert run_sweep(make_sweep(**SWEEP), place / "sweep", workers=1).computed == 2
-    assert unharmed(place)
+    assert has_no_harm(place)
     assert not [path for path in (place / "run").iterdir() if path.is_symlink()]
     (place / "run" / ".lock").symlink_to(victim)
     assert cli.main(words) == 2
@@ -129,14 +129,14 @@ def test_links_are_not_followed_and_nothing_outside_is_touched(place: Path) -> N
     (place / "sweep" / "store").symlink_to(place / "victim")
     with pytest.raises(OutputError, match="is a link"):
         run_sweep(make_sweep(**SWEEP), place / "sweep", workers=1)
-    assert unharmed(place)
+    assert has_no_harm(place)
 
 
 def test_a_manifest_names_plain_files_of_its_directory(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, victim = place / "run" / "types.csv", place / "victim" / "data.csv"
     kept = path.read_bytes()
 
-    def refused() -> str:
+    def refusal() -> str:
         capsys.readouterr()
         assert cli.main(["explain", "run", "--worst", "1", "--mechanism", "N-PAA"]) == 2
         told = capsys.readouterr().err
@@ -146,7 +146,7 @@ def test_a_manifest_names_plain_files_of_its_directory(place: Path, capsys: pyte
     for make in (lambda: path.symlink_to(victim), lambda: os.mkfifo(path), path.mkdir):
         path.unlink()
         make()
-        assert f"run{os.sep}types.csv: is a link or no file" in refused()
+        assert f"run{os.sep}types.csv: is a link or no file" in refusal()
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
         path.write_bytes(kept)
     from holdfast.experiments.output.manifest import seal
@@ -157,11 +157,11 @@ def test_a_manifest_names_plain_files_of_its_directory(place: Path, capsys: pyte
         seal(place / "empty", "run.json", {key: told[key] for key in ("input", "mechanisms")}, [name])
         shutil.copy(place / "empty" / "run.json", place / "run" / "run.json")
         shutil.rmtree(place / "empty")
-        assert "run.json: must name files of its own directory" in refused()
+        assert "run.json: must name files of its own directory" in refusal()
     for text in ("[" * 100_000, "{}", "", "\0", '{"files": {}, "digest": 3}'):
         (place / "run" / "run.json").write_text(text)
-        assert "run.json" in refused()
-    assert unharmed(place)
+        assert "run.json" in refusal()
+    assert has_no_harm(place)
 
 
 def looks(place: Path, record: dict[str, object]) -> dict[str, Callable[[], object]]:
@@ -169,11 +169,11 @@ def looks(place: Path, record: dict[str, object]) -> dict[str, Callable[[], obje
     return {
         "run": lambda: read_recording(place / "run", "N-PAA"),
         "sweep": lambda: open_result(place / "sweep", "sweep.json"),
-        "experiment": lambda: (read_tables("checkpoint-fig3", place / "experiment"), measured(place, record)),
+        "experiment": lambda: (read_tables("checkpoint-fig3", place / "experiment"), check_measurement(place, record)),
     }
 
 
-def measured(place: Path, record: dict[str, object]) -> None:
+def check_measurement(place: Path, record: dict[str, object]) -> None:
     if not is_measured(record, place / "experiment"):
         raise InputError("checkpoint-fig3.json: is measured again")
 

@@ -42,7 +42,7 @@ CHANGES = ("start", "shrink", "expand")
 ENDS = ("preempt", "expire", "complete", "kill", "cancel")
 
 
-def told(result: Result) -> list[tuple[str, int, int, int, Ranges]]:
+def spans_in_seconds(result: Result) -> list[tuple[str, int, int, int, Ranges]]:
     """The spans in seconds."""
     return [
         (span.kind, span.job_id, span.start // SECOND, span.end // SECOND, span.nodes) for span in place_nodes(result)
@@ -62,7 +62,7 @@ def cells(spans: list[Span]) -> dict[int, list[tuple[int, int]]]:
     return of_node
 
 
-def counted(result: Result) -> dict[int, list[tuple[int, int, int]]]:
+def steps_from_entries(result: Result) -> dict[int, list[tuple[int, int, int]]]:
     """(start, end, nodes) of each job by its entries alone, neighbours of equal size made one."""
     now: dict[int, tuple[int, int]] = {}
     steps: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
@@ -74,10 +74,10 @@ def counted(result: Result) -> dict[int, list[tuple[int, int, int]]]:
             if entry.event in CHANGES:
                 now[entry.job_id] = entry.time, entry.after
     assert not now
-    return merged(steps)
+    return merge_steps(steps)
 
 
-def merged(steps: dict[int, list[tuple[int, int, int]]]) -> dict[int, list[tuple[int, int, int]]]:
+def merge_steps(steps: dict[int, list[tuple[int, int, int]]]) -> dict[int, list[tuple[int, int, int]]]:
     found: dict[int, list[tuple[int, int, int]]] = {}
     for job_id, parts in steps.items():
         found[job_id] = []
@@ -131,7 +131,7 @@ def holds(result: Result, spans: list[Span]) -> None:
     for span in spans:
         if span.kind in (RUN, WARNED):
             steps[span.job_id].append((span.start, span.end, size(span.nodes)))
-    assert merged(steps) == counted(result)
+    assert merge_steps(steps) == steps_from_entries(result)
     # As many are held as the engine counted, between any two instants.
     for before, after in pairwise(result.samples):
         if before[0] < after[0]:
@@ -237,7 +237,7 @@ def test_a_tenant_runs_on_held_nodes_and_gives_them_back() -> None:
         on_demand(2, 900, 4, 300, notice=100, estimated=900),
         rigid(3, 200, 3, 120),  # nothing is free
     ]
-    assert told(simulate(jobs, 10, "CUA-PAA")) == [
+    assert spans_in_seconds(simulate(jobs, 10, "CUA-PAA")) == [
         (HELD, 2, 100, 200, ((6, 10),)),
         (RUN, 3, 200, 320, ((6, 9),)),
         (HELD, 2, 200, 320, ((9, 10),)),
@@ -254,7 +254,7 @@ def test_a_reservation_takes_the_same_nodes_back() -> None:
         on_demand(2, 900, 4, 100, notice=100, estimated=900),
         rigid(3, 200, 2, 120),
     ]
-    assert told(simulate(jobs, 10, "CUA-PAA")) == [
+    assert spans_in_seconds(simulate(jobs, 10, "CUA-PAA")) == [
         (HELD, 2, 100, 200, ((4, 8),)),
         (RUN, 9, 0, 300, ((8, 10),)),
         (RUN, 3, 200, 320, ((4, 6),)),
@@ -272,7 +272,7 @@ def test_a_tenant_draws_from_the_latest_notice_first() -> None:
         on_demand(5, 900, 2, 100, notice=150, estimated=900),
         rigid(3, 160, 2, 120),
     ]
-    assert told(simulate(jobs, 8, "CUA-PAA")) == [
+    assert spans_in_seconds(simulate(jobs, 8, "CUA-PAA")) == [
         (HELD, 5, 150, 160, ((4, 6),)),
         (RUN, 3, 160, 280, ((4, 6),)),
         (HELD, 2, 100, 900, ((6, 8),)),
@@ -302,7 +302,7 @@ def test_what_a_victim_gives_to_a_waiting_arrival_is_held() -> None:
         malleable(2, 0, 4, 385, 390, min_nodes=2),
         on_demand(3, 340, 8, 100, notice=100, estimated=400),
     ]
-    assert told(simulate(jobs, 8, "CUP-PAA")) == [
+    assert spans_in_seconds(simulate(jobs, 8, "CUP-PAA")) == [
         (RUN, 1, 0, 280, ((0, 4),)),
         (RUN, 2, 0, 340, ((4, 8),)),
         (WARNED, 1, 280, 400, ((0, 4),)),
@@ -350,7 +350,7 @@ def test_a_booked_job_runs_on_the_nodes_that_are_set_aside() -> None:
         Outage(OutageKind.MAINTENANCE, 300, 500, 2),
     ]
     result = simulate([rigid(1, 0, 3, 1000), rigid(2, 50, 3, 200)], 10, outages=outages)
-    assert told(result) == [
+    assert spans_in_seconds(result) == [
         (RUN, 2, 50, 250, ((3, 6),)),
         (HELD, -1, 100, 400, ((6, 10),)),
         (DOWN, -2, 300, 500, ((4, 6),)),
@@ -358,7 +358,7 @@ def test_a_booked_job_runs_on_the_nodes_that_are_set_aside() -> None:
     ]
     # Nothing else is free for job 2.
     result = simulate([rigid(1, 0, 3, 1000), rigid(4, 0, 4, 100), rigid(2, 50, 3, 200)], 7, outages=outages[:1])
-    assert told(result) == [
+    assert spans_in_seconds(result) == [
         (RUN, 4, 0, 100, ((3, 7),)),
         (RUN, 2, 100, 300, ((3, 6),)),
         (HELD, -1, 100, 300, ((6, 7),)),

@@ -27,7 +27,7 @@ from holdfast.workloads.outages.file import write_outages
 from holdfast.workloads.outages.outage import Outage, OutageKind
 from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.table.job_table import read_job_table, write_job_table
-from tests.support.jobs import malleable, on_demand, resealed, rigid, stochastic
+from tests.support.jobs import malleable, on_demand, reseal, rigid, stochastic
 
 JOBS = [
     rigid(1, 1000.5, 6, 7200, 9000, setup=300, interval=1500, cost=60),
@@ -51,7 +51,7 @@ def run(tmp_path: Path, jobs: list[Job], *words: str) -> Path:
     return tmp_path / "out"
 
 
-def told(result: Result) -> dict[str, Any]:
+def stored_fields(result: Result) -> dict[str, Any]:
     """What a directory tells of a result, too."""
     measured = ("booked", "losses", "latencies", "engine_seconds", "planning_seconds", "withdrawn", "malleable_setup")
     found = {item.name: getattr(result, item.name) for item in fields(result)}
@@ -70,11 +70,13 @@ def test_a_directory_is_read_back_as_it_was_in_memory(tmp_path: Path, mechanism:
         table = read_job_table(tmp_path / "table.csv").jobs
         result = simulate(table, 16, mechanism, decisions=True, outages=outages)
         found = read_recording(place, mechanism, decisions=True)
-        assert told(found) == told(result)
+        assert stored_fields(found) == stored_fields(result)
         assert has_down_nodes(found) == has_down_nodes(result) == bool(words)
-        without = told(simulate(table, 16, mechanism, events=False, engine="simpy"))
+        without = stored_fields(simulate(table, 16, mechanism, events=False, engine="simpy"))
         without |= {"samples": [], "down": [], "options": result.options}
-        assert told(read_recording(place, mechanism, events=False)) | {"records": 0} == without | {"records": 0}
+        assert stored_fields(read_recording(place, mechanism, events=False)) | {"records": 0} == without | {
+            "records": 0
+        }
     with pytest.raises(InputError, match="a result that was read back has no metrics"):
         found.summary()
     assert found.timeline().equals(result.timeline())
@@ -88,7 +90,7 @@ def test_stochastic_jobs_come_with_their_reservations(tmp_path: Path) -> None:
     table = read_job_table(tmp_path / "table.csv").jobs
     found, expected = read_recording(place), simulate(table, 16, "CUA-PAA", planner=Planner())
     assert len(expected.reservations) > 1
-    assert told(found) == told(expected)
+    assert stored_fields(found) == stored_fields(expected)
     assert job_reservations(found, 9) == expected.stochastic[0].reservations
     with pytest.raises(InputError, match="has no plans"):
         list(stochastic_rows(found))
@@ -110,7 +112,7 @@ def test_the_jobs_of_a_trace_are_kept_or_made_again(tmp_path: Path) -> None:
         (tmp_path / "elsewhere.swf").rename(tmp_path / "trace.swf")
     out = tmp_path / "baseline"
     for changed in ({"format": 3}, {"procs_per_node": [1]}):
-        resealed(out, input=open_run(out).content["input"] | changed, job_table=None)
+        reseal(out, input=open_run(out).content["input"] | changed, job_table=None)
         with pytest.raises(InputError, match="must say with format and procs_per_node how the trace was read"):
             read_recording(out)
 
@@ -129,7 +131,7 @@ def test_an_input_in_the_directory_stays_as_it_is(tmp_path: Path) -> None:
 def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     place = run(tmp_path, JOBS, "--mechanism", "baseline,N-PAA", "--events")
 
-    def refused(*, mechanism: str | None = "N-PAA", events: bool = True) -> str:
+    def refusal(*, mechanism: str | None = "N-PAA", events: bool = True) -> str:
         with pytest.raises(InputError) as caught:
             read_recording(place, mechanism, events=events)
         shutil.rmtree(place)
@@ -137,27 +139,27 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
         return str(caught.value)
 
     shutil.copytree(place, tmp_path / "kept")
-    assert "choose one with --mechanism" in refused(mechanism=None)
-    assert "not of CUP-PAA" in refused(mechanism="CUP-PAA")
+    assert "choose one with --mechanism" in refusal(mechanism=None)
+    assert "not of CUP-PAA" in refusal(mechanism="CUP-PAA")
     (place / "events-N-PAA.csv").unlink()
-    assert "events-N-PAA.csv: is missing (run.json names its SHA-256)" in refused()
+    assert "events-N-PAA.csv: is missing (run.json names its SHA-256)" in refusal()
     for name, sentence in (
         ("events-N-PAA.csv", "has no events-N-PAA.csv, which 'holdfast run --events' writes"),
         ("timeline-N-PAA.csv", "has no timeline-N-PAA.csv, which 'holdfast run --events' writes"),
         ("jobs.csv", "has no jobs.csv, the simulated job table"),
     ):
         (place / name).unlink()
-        resealed(place)
-        assert sentence in refused()
+        reseal(place)
+        assert sentence in refusal()
     shutil.copy(place / "events-baseline.csv", place / "events-N-PAA.csv")
-    resealed(place)
-    assert "is not the event log of jobs-N-PAA.csv" in refused()
+    reseal(place)
+    assert "is not the event log of jobs-N-PAA.csv" in refusal()
     write_job_table(JOBS[1:], place / "jobs.csv")
-    resealed(place)
-    assert "jobs-N-PAA.csv:2: job 1 is not among the jobs" in refused()
+    reseal(place)
+    assert "jobs-N-PAA.csv:2: job 1 is not among the jobs" in refusal()
     write_job_table(JOBS[::-1], place / "jobs.csv")
-    resealed(place)
-    assert "in the same order" in refused()
+    reseal(place)
+    assert "in the same order" in refusal()
     for key, value, sentence in (
         ("nodes", None, "positive number of nodes"),
         ("options", 3, "must name the options of the simulation by their names under 'options'"),
@@ -165,16 +167,16 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
         ("epoch", "monday", "epoch must be a number of seconds since 1970, or null"),
         ("mechanisms", [], "must name input and mechanisms"),
     ):
-        resealed(place, **{key: value})
-        found = refused()
+        reseal(place, **{key: value})
+        found = refusal()
         assert sentence in found
         assert "run.json" in found
     lines = (place / "events-N-PAA.csv").read_text().splitlines(keepends=True)
     (place / "events-N-PAA.csv").write_text("".join([*lines[:3], "soon,start,1,0,6,\n", *lines[4:]]))
-    resealed(place)
-    assert "events-N-PAA.csv:4: time must be a finite number, not 'soon'" in refused()
+    reseal(place)
+    assert "events-N-PAA.csv:4: time must be a finite number, not 'soon'" in refusal()
     (place / "run.json").unlink()
-    assert "there is no run.json" in refused()
+    assert "there is no run.json" in refusal()
     shutil.rmtree(tmp_path / "kept")
     with pytest.raises(InputError) as caught:
         read_recording(tmp_path / "kept")
@@ -197,7 +199,7 @@ def test_losses_beyond_what_floats_hold_are_read_exactly(tmp_path: Path) -> None
     result = simulate(read_job_table(tmp_path / "table.csv").jobs, 16, "N-PAA")
     records = [result.records[0]._replace(lost=lost), *result.records[1:]]
     write_csv(place / "jobs-N-PAA.csv", JOBS_TABLE.rows(replace(result, records=records)), JOBS_TABLE.names)
-    resealed(place)
+    reseal(place)
     assert "9007199254.740993" in (place / "jobs-N-PAA.csv").read_text()
     assert read_recording(place).records[0].lost == lost
 

@@ -18,7 +18,7 @@ from holdfast.simulator.results.records import JobRecord, Records, whole_column
 from holdfast.workloads.ground.errors import InputError, TraceError
 from holdfast.workloads.table.job_table import write_job_table
 from tests.search.cases import seeded_case
-from tests.support.jobs import resealed, rigid
+from tests.support.jobs import reseal, rigid
 
 PATH = Path("events.csv")
 
@@ -169,7 +169,7 @@ def test_an_event_log_with_more_nodes_than_the_machine_has_no_placement(
     assert cli.main(["run", "t.csv", "-o", "r", "--nodes", "2", "--mechanism", "baseline", "--events"]) == 0
     path = Path("r/events-baseline.csv")
     path.write_text(path.read_text().replace("start,1,0,2", "start,1,0,3"))
-    resealed(tmp_path / "r")
+    reseal(tmp_path / "r")
     capsys.readouterr()
     for words in (["export", "r", "-o", "x.csv", "--format", "batsim"], ["gantt", "r", "-o", "x.html"]):
         assert cli.main(words) == 2
@@ -191,7 +191,7 @@ def test_a_time_that_no_simulation_reaches_is_refused(
         text = path.read_text()
         assert before in text
         path.write_text(text.replace(before, after.format(seconds)))
-        resealed(tmp_path / "r")
+        reseal(tmp_path / "r")
         capsys.readouterr()
         for words in (["gantt", "r", "-o", "x.html"], ["explain", "r", "1"]):
             assert cli.main(words) == 2
@@ -210,7 +210,7 @@ def test_a_damaged_result_names_file_and_line(
     assert cli.main(["run", "t.csv", "-o", "r", "--nodes", "2", "--mechanism", "baseline", "--events"]) == 0
     path = Path("r/jobs-baseline.csv")
     path.write_text(path.read_text().replace("completed", "withdrawn", 1))
-    resealed(tmp_path / "r")
+    reseal(tmp_path / "r")
     capsys.readouterr()
     for words in (["explain", "r", "1"], ["gantt", "r", "-o", "x.html"], ["export", "r", "-o", "x.swf"]):
         assert cli.main(words) == 2

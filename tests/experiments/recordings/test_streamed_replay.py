@@ -207,12 +207,12 @@ def test_what_was_told_before_a_kill_is_whole_and_is_kept(
     expected = stream_log(log, tmp_path / "whole", 16, format=format, batch_size=10, engine="simpy")
     tell = EndedJobs.write
 
-    def killed(self: EndedJobs, records: Any) -> None:
+    def kill_at_third(self: EndedJobs, records: Any) -> None:
         if self._number == 3:
             raise Killed
         tell(self, records)
 
-    monkeypatch.setattr(EndedJobs, "write", killed)
+    monkeypatch.setattr(EndedJobs, "write", kill_at_third)
     with pytest.raises(Killed):
         stream_log(log, tmp_path / "out", 16, format=format, batch_size=10, engine="simpy")
     monkeypatch.setattr(EndedJobs, "write", tell)

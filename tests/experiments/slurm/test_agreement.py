@@ -133,16 +133,16 @@ def test_a_configuration_gives_rule_and_lag(
 def test_a_table_of_a_replay_is_checked(tmp_path: Path) -> None:
     path = tmp_path / ACTUAL
 
-    def refused(row: str) -> str:
+    def refusal(row: str) -> str:
         path.write_text(f"id,submit,start,end,nodes,walltime\n{row}\n")
         with pytest.raises(InputError) as error:
             read_replay(tmp_path, None)
         return str(error.value)
 
-    assert f"{ACTUAL}:2: nodes must be a number" in refused("1,0,1,2,x,60")
-    assert "must follow one another" in refused("1,0,3,2,1,60")
-    assert "whole numbers" in refused("1,0,1,2,1.5,60")
-    assert "holds a job twice" in refused("1,0,1,2,1,60\n1,0,1,2,1,60")
+    assert f"{ACTUAL}:2: nodes must be a number" in refusal("1,0,1,2,x,60")
+    assert "must follow one another" in refusal("1,0,3,2,1,60")
+    assert "whole numbers" in refusal("1,0,1,2,1.5,60")
+    assert "holds a job twice" in refusal("1,0,1,2,1,60\n1,0,1,2,1,60")
     path.write_text("id,submit,start,end,nodes,walltime\n7,0,1,2,3,60\n8,0,1,2,2,60\n")
     assert read_replay(tmp_path, None).nodes == 5
     path.write_text(

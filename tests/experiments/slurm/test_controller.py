@@ -28,7 +28,7 @@ MECHANISMS = [f"{notice}-{arrival}" for notice in ("N", "CUA", "CUP") for arriva
 TABLE = Path(__file__).parents[3] / "docs" / "examples" / "slurm" / "urgent.csv"
 
 
-def served(
+def serve_jobs(
     monkeypatch: pytest.MonkeyPatch,
     folder: Path,
     jobs: Sequence[Job],
@@ -60,7 +60,7 @@ def served(
 @pytest.mark.parametrize("name", ["CUA-SPAA", "CUA-PAA", "N-SPAA", "CUP-PAA"])
 def test_the_same_happens_as_in_a_simulation(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = read_job_table(TABLE).jobs
-    slurm, commands, entries, simulated = served(monkeypatch, tmp_path, jobs, name)
+    slurm, commands, entries, simulated = serve_jobs(monkeypatch, tmp_path, jobs, name)
     rows = concurrence(entries, simulated, 150)
     # The fake Slurm is looked at every 15 s of its clock, and may start a victim before that gets its nodes back.
     corrected = {entry.job_id for entry in entries if entry.cause == "as Slurm has it"}
@@ -85,7 +85,7 @@ def test_victims_are_told_before_they_are_requeued(tmp_path: Path, monkeypatch: 
         Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=3600),
         Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=300, walltime=600),
     ]
-    slurm, _, entries, _ = served(monkeypatch, tmp_path, jobs, "N-PAA", nodes=4, grace=120.0)
+    slurm, _, entries, _ = serve_jobs(monkeypatch, tmp_path, jobs, "N-PAA", nodes=4, grace=120.0)
     words = [" ".join(call) for call in slurm.calls]
     told, requeued = words.index("scancel --batch --signal=USR1 1"), words.index("scontrol requeue 1")
     assert told < requeued
@@ -107,7 +107,7 @@ def test_a_job_that_does_not_fit_waits_first_in_the_queue(tmp_path: Path, monkey
         Job(2, JobType.RIGID, submit=60, nodes=4, runtime=600, walltime=600),
         Job(3, JobType.ON_DEMAND, submit=300, nodes=3, runtime=300, walltime=600),
     ]
-    slurm, _, entries, _ = served(monkeypatch, tmp_path, jobs, "CUA-PAA", nodes=4)
+    slurm, _, entries, _ = serve_jobs(monkeypatch, tmp_path, jobs, "CUA-PAA", nodes=4)
     events = [(entry.job_id, entry.event) for entry in entries]
     assert (
         events.index((3, "wait"))
@@ -122,7 +122,7 @@ def test_what_slurm_refuses_is_reported_and_the_rest_goes_on(tmp_path: Path, mon
     jobs = read_job_table(TABLE).jobs
     monkeypatch.setattr(FakeSlurm, "_salloc", lambda *_: (_ for _ in ()).throw(InputError("salloc failed: no")))
     (tmp_path / "grow").mkdir()
-    _, commands, entries, _ = served(monkeypatch, tmp_path / "grow", jobs, "CUA-SPAA")
+    _, commands, entries, _ = serve_jobs(monkeypatch, tmp_path / "grow", jobs, "CUA-SPAA")
     assert "salloc failed: no" in commands.refused[0]
     # The shadow follows Slurm: the job has the nodes that it really has.
     assert ("expand", "as Slurm has it") not in [(entry.event, entry.cause) for entry in entries]
@@ -130,7 +130,7 @@ def test_what_slurm_refuses_is_reported_and_the_rest_goes_on(tmp_path: Path, mon
     # A job that Slurm does not take is left out; the others are done.
     slurm = FakeSlurm(8, refuses=lambda words: words[0] == "sbatch" and words[words.index("-J") + 1] == "job-2")
     (tmp_path / "submit").mkdir()
-    slurm, _, entries, _ = served(monkeypatch, tmp_path / "submit", jobs, "CUA-SPAA", slurm=slurm)
+    slurm, _, entries, _ = serve_jobs(monkeypatch, tmp_path / "submit", jobs, "CUA-SPAA", slurm=slurm)
     assert {job.name for job in slurm.jobs.values() if job.state == "COMPLETED"} == {
         f"job-{number}" for number in (1, 3, 4, 5, 6, 7)
     }
@@ -155,7 +155,7 @@ def test_a_malleable_job_on_a_node_that_is_held_is_sent_back(tmp_path: Path, mon
             self.reserved = held
 
     slurm = Hasty(4, delay=121.0)
-    slurm, commands, entries, _ = served(monkeypatch, tmp_path, jobs, "N-PAA", slurm=slurm)
+    slurm, commands, entries, _ = serve_jobs(monkeypatch, tmp_path, jobs, "N-PAA", slurm=slurm)
     malleable, urgent = (next(job for job in slurm.jobs.values() if job.name == f"job-{n}") for n in (2, 3))
     assert ["scontrol", "requeue", str(malleable.number)] in slurm.calls
     assert 600 <= urgent.start - 1_000_060 <= 700
@@ -171,7 +171,7 @@ def test_another_node_is_chosen_for_one_that_cannot_be_used(tmp_path: Path, monk
     ]
     slurm = FakeSlurm(4)
     slurm.down = {2}
-    slurm, _, _, _ = served(monkeypatch, tmp_path, jobs, "N-PAA", nodes=4, slurm=slurm)
+    slurm, _, _, _ = serve_jobs(monkeypatch, tmp_path, jobs, "N-PAA", nodes=4, slurm=slurm)
     urgent = next(job for job in slurm.jobs.values() if job.name == "job-2")
     assert urgent.state == "COMPLETED"
     assert 2 not in urgent.nodes
@@ -203,7 +203,7 @@ def served_randomly(monkeypatch: pytest.MonkeyPatch, folder: Path, seed: int, *,
     for rest in reversed(range(kills + 1)):
         left[0] = int(random.integers(5, 200)) if rest else 0
         try:
-            served(monkeypatch, folder, jobs, name, grace=60.0, slurm=slurm)
+            serve_jobs(monkeypatch, folder, jobs, name, grace=60.0, slurm=slurm)
         except (Killed, InputError):
             slurm.sleep(float(random.uniform(0, 2)))
         else:
@@ -241,7 +241,7 @@ def test_a_controller_that_was_killed_goes_on_as_if_it_had_not_been(
 ) -> None:
     jobs = read_job_table(TABLE).jobs
     (tmp_path / "whole").mkdir()
-    _, _, whole, _ = served(monkeypatch, tmp_path / "whole", jobs, "CUP-SPAA")
+    _, _, whole, _ = serve_jobs(monkeypatch, tmp_path / "whole", jobs, "CUP-SPAA")
     (tmp_path / "killed").mkdir()
     slurm = FakeSlurm(8)
     real = slurm.call
@@ -257,7 +257,7 @@ def test_a_controller_that_was_killed_goes_on_as_if_it_had_not_been(
     times = 0
     while killed is None:
         try:
-            _, _, killed, _ = served(monkeypatch, tmp_path / "killed", jobs, "CUP-SPAA", slurm=slurm)
+            _, _, killed, _ = serve_jobs(monkeypatch, tmp_path / "killed", jobs, "CUP-SPAA", slurm=slurm)
         except Killed:
             times += 1
     assert times > 3
@@ -267,12 +267,12 @@ def test_a_controller_that_was_killed_goes_on_as_if_it_had_not_been(
 
 def test_a_journal_of_another_replay_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = read_job_table(TABLE).jobs
-    served(monkeypatch, tmp_path, jobs, "N-PAA")
+    serve_jobs(monkeypatch, tmp_path, jobs, "N-PAA")
     with pytest.raises(InputError, match="is of another job table, mechanism or options; take a new directory"):
-        served(monkeypatch, tmp_path, jobs, "N-SPAA")
+        serve_jobs(monkeypatch, tmp_path, jobs, "N-SPAA")
     (tmp_path / "journal").write_text("nothing\n")
     with pytest.raises(InputError, match="is not the journal of serve-on-demand"):
-        served(monkeypatch, tmp_path, jobs, "N-PAA")
+        serve_jobs(monkeypatch, tmp_path, jobs, "N-PAA")
 
 
 def test_events_side_by_side() -> None:

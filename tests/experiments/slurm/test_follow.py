@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.output.signals import Interrupted, listening
+from holdfast.experiments.output.signals import Interrupted, signal_listener
 from holdfast.experiments.slurm import live_replay, live_twin
 from holdfast.experiments.slurm.forecast_scores import ForecastScores
 from holdfast.experiments.slurm.live_state import Drift, LiveState
@@ -39,24 +39,26 @@ BEGIN = 1_700_000_000
 DAY = Path(__file__).parents[2] / "fixtures" / "slurm-follow" / "day.jsonl.xz"
 
 
-def waiting(number: int, submit: float, nodes: int = 1, priority: int = 0) -> QueueRow:
+def waiting_row(number: int, submit: float, nodes: int = 1, priority: int = 0) -> QueueRow:
     return QueueRow(number, submit, None, nodes, 600.0, "ann", "bio", priority=priority)
 
 
-def running(number: int, start: float, names: str, nodes: int = 1) -> QueueRow:
-    return replace(waiting(number, start - 10, nodes), start=start, node_list=names)
+def running_row(number: int, start: float, names: str, nodes: int = 1) -> QueueRow:
+    return replace(waiting_row(number, start - 10, nodes), start=start, node_list=names)
 
 
 def test_readings_become_submits_starts_and_ends() -> None:
     state = LiveState(4)
-    assert state.update([running(1, 100, "n[1-2]", 2), waiting(2, 110), waiting(3, 120)], 130).submitted == (2, 3, 1)
-    update = state.update([running(2, 150, "n1"), waiting(4, 140)], 190)
+    assert state.update(
+        [running_row(1, 100, "n[1-2]", 2), waiting_row(2, 110), waiting_row(3, 120)], 130
+    ).submitted == (2, 3, 1)
+    update = state.update([running_row(2, 150, "n1"), waiting_row(4, 140)], 190)
     assert update == ((4,), (2,), (1,), (3,))
     assert state.holders == {"n1": 2}
     (ended,) = state.ended
     assert (ended.start, ended.runtime, ended.wait) == (100, 90, 10)
     # Requeued and started again: the first run has ended.
-    again = state.update([running(2, 195, "n3"), waiting(4, 140)], 200)
+    again = state.update([running_row(2, 195, "n3"), waiting_row(4, 140)], 200)
     assert (again.started, again.ended) == ((2,), (2,))
     assert state.holders == {"n3": 2}
 
@@ -64,9 +66,9 @@ def test_readings_become_submits_starts_and_ends() -> None:
 def test_each_kind_of_drift_is_counted() -> None:
     state, fcfs = LiveState(4), ORDERS["fcfs"]
     nodes = {f"n{number}": "idle" for number in range(1, 5)}
-    state.update([running(1, 100, "n1"), waiting(2, 110, priority=9), waiting(3, 120, priority=8)], 130)
+    state.update([running_row(1, 100, "n1"), waiting_row(2, 110, priority=9), waiting_row(3, 120, priority=8)], 130)
     assert state.drift(130, nodes | {"n1": "idle"}, fcfs) == Drift(0, 0, 0)  # job 1 has just begun
-    state.update([running(1, 100, "n1"), waiting(2, 110, priority=9), waiting(3, 120, priority=8)], 140)
+    state.update([running_row(1, 100, "n1"), waiting_row(2, 110, priority=9), waiting_row(3, 120, priority=8)], 140)
     assert state.drift(130, nodes | {"n1": "allocated"}, fcfs) == Drift(0, 0, 0)
     assert not state.drift(130, nodes | {"n1": "completing", "n2": "completing"}, fcfs)
     # Slurm has allocated another node; once may be the time between the two commands.
@@ -75,11 +77,17 @@ def test_each_kind_of_drift_is_counted() -> None:
     # 600 s after its start, and the two minutes that Slurm may take.
     assert state.drift(100 + 600 + 121, {}, None) == Drift(1, 0, 0)
     state.update(
-        [running(1, 100, "n1"), running(5, 130, "n1"), waiting(2, 110, priority=7), waiting(3, 120, priority=8)], 140
+        [
+            running_row(1, 100, "n1"),
+            running_row(5, 130, "n1"),
+            waiting_row(2, 110, priority=7),
+            waiting_row(3, 120, priority=8),
+        ],
+        140,
     )
     assert state.drift(140, {}, fcfs) == Drift(0, 1, 1)
     # A job on another node than before.
-    state.update([running(1, 100, "n2"), running(5, 130, "n1")], 150)
+    state.update([running_row(1, 100, "n2"), running_row(5, 130, "n1")], 150)
     assert state.drift(150, {}, fcfs) == Drift(1, 0, 0)
 
 
@@ -93,16 +101,16 @@ def test_usage_of_ended_jobs_is_counted_once_and_decays() -> None:
     state = LiveState(4)
 
     def pair(first: int, second: int) -> list[QueueRow]:
-        bio = replace(waiting(2, 0, priority=first), account="bio")
-        return [bio, replace(waiting(3, 0, priority=second), account="sea")]
+        bio = replace(waiting_row(2, 0, priority=first), account="bio")
+        return [bio, replace(waiting_row(3, 0, priority=second), account="sea")]
 
-    state.update([running(1, 1000, "n[1-2]", 2), *pair(8, 9)], 1030)
+    state.update([running_row(1, 1000, "n[1-2]", 2), *pair(8, 9)], 1030)
     assert state.drift(1030, {}, order) == Drift(0, 0, 0)  # sea has used nothing
-    state.update([replace(running(5, 1060, "n[1-3]", 3), account="sea"), *pair(8, 9)], 1060)
+    state.update([replace(running_row(5, 1060, "n[1-3]", 3), account="sea"), *pair(8, 9)], 1060)
     assert state.drift(1060, {}, order).order == 0
     for at in (1090, 1110):
         # Until job 5 has used more than the 120 node-seconds of job 1 that are left.
-        state.update([replace(running(5, 1060, "n[1-3]", 3), account="sea"), *pair(8, 9)], at)
+        state.update([replace(running_row(5, 1060, "n[1-3]", 3), account="sea"), *pair(8, 9)], at)
         assert state.drift(at, {}, order).order == (at == 1110)
     state.update(pair(9, 8), 1120)
     for at in (1120, 1120, 1720):
@@ -199,7 +207,7 @@ class AtOnce:
 
 
 @pytest.fixture
-def followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LiveTwin, Replayed, Path, list[str]]:
+def new_twin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LiveTwin, Replayed, Path, list[str]]:
     """A twin of eight nodes that has not read anything yet, with an empty past."""
     slurm, lines = Replayed(generate_workload(60, 8, 1.3, 3), 8), []
 
@@ -211,8 +219,8 @@ def followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LiveTwin,
     return LiveTwin(slurm, Trace((), 8), options, tmp_path, lines.append, AtOnce()), slurm, tmp_path, lines
 
 
-def test_a_day_without_drift_and_with_scores(followed: tuple[LiveTwin, Replayed, Path, list[str]]) -> None:
-    twin, slurm, folder, lines = followed
+def test_a_day_without_drift_and_with_scores(new_twin: tuple[LiveTwin, Replayed, Path, list[str]]) -> None:
+    twin, slurm, folder, lines = new_twin
     twin.run(5 * 3600.0)
     with (folder / "readings.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -249,19 +257,19 @@ class Interrupting(AtOnce):
 
 
 def test_an_interruption_while_a_forecast_begins_stops_it(
-    followed: tuple[LiveTwin, Replayed, Path, list[str]], monkeypatch: pytest.MonkeyPatch
+    new_twin: tuple[LiveTwin, Replayed, Path, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    twin, _, _, _ = followed
+    twin, _, _, _ = new_twin
     background = Interrupting()
     monkeypatch.setattr(twin, "_background", background)
-    with listening(), pytest.raises(Interrupted):
+    with signal_listener(), pytest.raises(Interrupted):
         twin.run(5 * 3600.0)
     assert background.stopped == background.given
     assert len(background.given) == 1
 
 
-def test_a_reading_that_fails_is_tried_again(followed: tuple[LiveTwin, Replayed, Path, list[str]]) -> None:
-    twin, slurm, folder, lines = followed
+def test_a_reading_that_fails_is_tried_again(new_twin: tuple[LiveTwin, Replayed, Path, list[str]]) -> None:
+    twin, slurm, folder, lines = new_twin
     # Each reading tries five times.
     slurm.fails = 10
     twin.run(300.0)
@@ -323,7 +331,7 @@ def test_a_job_that_starts_while_squeue_works_runs(tmp_path: Path) -> None:
     assert (row["at"], row["running"]) == (str(BEGIN + 1), "1")
 
 
-def follow_stored(slurm: Stored, folder: Path, forecast_every: float = 3600.0, draws: int = 4) -> list[dict[str, str]]:
+def follow_slurm(slurm: Stored, folder: Path, forecast_every: float = 3600.0, draws: int = 4) -> list[dict[str, str]]:
     """Readings of a stored Slurm."""
     options = TwinOptions(12, draws=draws, forecast_every=forecast_every)
     twin = LiveTwin(slurm, Trace((), 12), options, folder, lambda _: None, AtOnce())
@@ -345,7 +353,7 @@ def test_a_day_of_a_live_slurm_without_drift(tmp_path: Path) -> None:
             waits = [line.split("|") for line in text.splitlines() if "|PENDING|" in line]
             plans |= {(round(at), cells[0]): cells[3] for cells in waits}
     starts = {int(job): datetime.fromisoformat(f"{at}+00:00").timestamp() for job, at in seen.items()}
-    rows = follow_stored(slurm, tmp_path)
+    rows = follow_slurm(slurm, tmp_path)
     assert len(rows) == 1438
     assert float(rows[-1]["at"]) - float(rows[0]["at"]) > 24 * 3600
     assert {row[name] for row in rows for name in ("drift_jobs", "drift_nodes", "drift_order")} == {"0"}
@@ -370,7 +378,7 @@ def test_forecasts_of_a_live_day_are_corrected_by_earlier_ones(tmp_path: Path, m
 
     def shares(folder: Path) -> tuple[float, float]:
         folder.mkdir()
-        follow_stored(Stored(), folder, draws=20)
+        follow_slurm(Stored(), folder, draws=20)
         with (folder / "scores.csv").open() as file:
             scores = list(csv.DictReader(file))
         assert len(scores) > 150
@@ -392,7 +400,7 @@ def test_drift_that_is_planted_in_a_live_hour_is_found(tmp_path: Path) -> None:
         at, name, text = slurm.calls[place]
         assert name == "sinfo" and "n3|allocated" in text
         slurm.calls[place] = at, name, text.replace("n3|allocated", "n3|down")
-    rows = follow_stored(slurm, tmp_path, forecast_every=1e9)
+    rows = follow_slurm(slurm, tmp_path, forecast_every=1e9)
     assert [number for number, row in enumerate(rows) if row["drift_nodes"] != "0"] == [31]
 
 

@@ -152,7 +152,7 @@ def test_an_awkward_table_agrees(
     assert agree < int(row["decisions"]) or int(row["same_start"]) >= 0.8 * int(row["jobs"])
 
 
-def called(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
+def call_program(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
     """Call a program on the lab's clock: what it submits has that clock."""
     environment = {**os.environ, **lab.variables, "PATH": f"{os.environ['PATH']}:/usr/sbin"}
     return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
@@ -160,19 +160,19 @@ def called(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
 
 def in_lab(lab: Lab, *words: str) -> str:
     """What holdfast prints on the lab's clock."""
-    done = called(lab, *HOLDFAST, *words)
+    done = call_program(lab, *HOLDFAST, *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def submitted(lab: Lab, name: str, *words: str) -> None:
+def submit_sequence(lab: Lab, name: str, *words: str) -> None:
     """Submit a sequence; where a busy Slurm refuses a job, its script goes on."""
-    done = called(lab, *HOLDFAST, *words)
+    done = call_program(lab, *HOLDFAST, *words)
     for _ in range(5):
         if not done.returncode:
             break
         time.sleep(1)
-        done = called(lab, "bash", f"{name}/submit.sh")
+        done = call_program(lab, "bash", f"{name}/submit.sh")
     assert Path(name, "submitted").exists(), done.stderr
 
 
@@ -219,7 +219,7 @@ def test_attempts_of_nextflow_lose_no_saved_work(lab: Lab, tmp_path: Path, monke
     for attempt in nextflow_attempts(workflow_lab.limits_of_plan(tmp_path)):
         Path("command.sh").write_text(attempt.command.replace("heat.py 300 1", "heat.py 1400"))
         state, path = f"HOLDFAST_STATE={tmp_path}/state", f"PATH={tmp_path}:{os.environ['PATH']}"
-        called(lab, "env", state, path, "sbatch", "--wait", f"--time={attempt.minutes}", "--export=ALL", "script")
+        call_program(lab, "env", state, path, "sbatch", "--wait", f"--time={attempt.minutes}", "--export=ALL", "script")
         until(lambda: is_empty(lab), 60)
         statuses.append(int(Path("exitcode").read_text()))
         if attempt.strategies[str(statuses[-1])] == "finish":
@@ -235,7 +235,7 @@ def restart_controller(lab: Lab) -> None:
     (process,) = [process for process, name in lab_processes(lab.place).items() if name == "slurmctld"]
     os.kill(process, signal.SIGTERM)
     until(lambda: "slurmctld" not in lab_processes(lab.place).values(), 60)
-    done = called(lab, "env", f"{MARK}={lab.directory}", f"--chdir={lab.place}/tmp", "slurmctld")
+    done = call_program(lab, "env", f"{MARK}={lab.directory}", f"--chdir={lab.place}/tmp", "slurmctld")
     assert done.returncode == 0, done.stderr
     until(lambda: lab.answers(["scontrol", "ping"]), 60)
 
@@ -252,7 +252,7 @@ def test_twenty_sequences_complete_and_survive(lab: Lab, tmp_path: Path, monkeyp
     for name, runtime in runtimes.items():
         words = ["submit", "plan.json", "-o", name, "--go", "--history", "past.txt"]
         more = ["dies"] if name == "dies" else []
-        submitted(lab, name, *words, "--", sys.executable, "program.py", f"{runtime:g}", *more)
+        submit_sequence(lab, name, *words, "--", sys.executable, "program.py", f"{runtime:g}", *more)
         if name == "cancelled":
             # The second reservation is cancelled by hand before it starts.
             lab.call(["scancel", Path(name, "jobs").read_text().split()[3]])

@@ -22,7 +22,7 @@ def ran(number: int, submit: float, start: float, end: float, cores: int, wallti
     return PlacedJob(number, submit, start, end, walltime, request, nodes)
 
 
-def found(*jobs: PlacedJob) -> dict[float, InstantDecision]:
+def decisions_by_time(*jobs: PlacedJob) -> dict[float, InstantDecision]:
     replay = PlacedReplay("by hand", jobs)
     return {decision.at: decision for decision in machine_decisions(THREE, replay, SlurmBackfill(), lag=5)}
 
@@ -36,7 +36,7 @@ def test_a_plan_reserves_whole_nodes_and_an_idle_one_more() -> None:
         ran(3, 20, 30, 80, 1, 200, "n3"),
         ran(4, 30, 30, 60, 1, 60, "n3"),
     )
-    decisions = found(*jobs)
+    decisions = decisions_by_time(*jobs)
     assert decisions[20].would == frozenset()
     assert decisions[30].would == decisions[30].did == {3, 4}
     assert all(decision.equal for decision in decisions.values())
@@ -44,7 +44,7 @@ def test_a_plan_reserves_whole_nodes_and_an_idle_one_more() -> None:
 
 def test_a_start_that_the_rule_makes_and_slurm_does_not_is_a_difference_there_alone() -> None:
     jobs = (ran(1, 0, 0, 120, 4, 120, "n1", "n3"), ran(2, 20, 50, 90, 4, 100, "n2"), ran(3, 60, 90, 98, 4, 100, "n2"))
-    decisions = found(*jobs)
+    decisions = decisions_by_time(*jobs)
     assert (decisions[20].did, decisions[20].would) == (frozenset(), {2})
     assert decisions[90].did == decisions[90].would == {3}
     assert [at for at, decision in decisions.items() if not decision.equal] == [20]
@@ -52,15 +52,15 @@ def test_a_start_that_the_rule_makes_and_slurm_does_not_is_a_difference_there_al
 
 def test_jobs_that_the_machine_does_not_hold_are_refused() -> None:
     with pytest.raises(InputError, match="job 1 ran on nodes that the machine does not have"):
-        found(ran(1, 0, 0, 10, 1, 10, "m1"))
+        decisions_by_time(ran(1, 0, 0, 10, 1, 10, "m1"))
     with pytest.raises(InputError, match="a job asks for more cores than a node of its partition has"):
-        found(ran(1, 0, 0, 10, 5, 10, "n1"))
+        decisions_by_time(ran(1, 0, 0, 10, 5, 10, "n1"))
 
 
 def test_no_decision_is_compared_while_nodes_complete() -> None:
     first = ran(1, 0, 0, 100, 4, 100, "n1", "n2", "n3")
     jobs = (first._replace(completing=9.0), ran(2, 50, 109, 150, 4, 100, "n1"), ran(3, 102, 109, 150, 4, 100, "n2"))
-    decisions = found(*jobs)
+    decisions = decisions_by_time(*jobs)
     assert list(decisions) == [0, 50, 109]
     assert decisions[109].would == decisions[109].did == {2, 3}
 

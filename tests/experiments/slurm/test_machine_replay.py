@@ -11,7 +11,7 @@ import pytest
 from holdfast.experiments import cli
 from holdfast.experiments.slurm import lab as labs
 from holdfast.experiments.slurm import live_replay
-from holdfast.experiments.slurm.placed_replay import read_placed
+from holdfast.experiments.slurm.placed_replay import read_placed_replay
 from holdfast.experiments.slurm.submitted_jobs import Submit
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.machines.request import ResourceRequest
@@ -94,7 +94,7 @@ def test_jobs_are_submitted_with_their_requests_and_compared(
     assert "submitted 2 jobs, at most 0.0 s late, 1 refused" in printed.err
     options = "--ntasks=2 --ntasks-per-node=1 --mem-per-cpu=500M --partition=work -t 2 -J j2"
     assert " ".join(slurm.submitted[1][2:]).startswith(options)
-    replay = read_placed("out")
+    replay = read_placed_replay("out")
     assert [(job.job_id, job.nodes, job.cores) for job in replay.jobs] == [(1, ("n1",), (4,)), (2, ("n2",), (2,))]
     assert replay.jobs[1].request == ResourceRequest(
         tasks=2, tasks_per_node=1, memory=500, memory_per_core=True, partitions=("work",)

@@ -72,7 +72,7 @@ def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
         process.wait()
 
 
-def begun(path: Path, processes: list[subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+def begin_script(path: Path, processes: list[subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         ["bash", str(path)],
         env={**os.environ, "SLURM_JOB_ID": "7"},
@@ -94,7 +94,7 @@ def test_short_programs_leave_no_timer(times: int, tmp_path: Path, processes: li
         path = script(tmp_path / str(number), program)
         dies = program[-1].startswith("kill")
         for _ in range(2 if dies else times // 4):
-            process = begun(path, processes)
+            process = begin_script(path, processes)
             if rng.random() < 0.3:  # Slurm ends it at any moment
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(rng.uniform(0.0, 0.04))
@@ -116,7 +116,7 @@ def test_a_signal_while_the_timer_starts_leaves_none(
     text = path.read_text()
     assert text.count(f"\n{line}\n") == 1
     path.write_text(text.replace(f"\n{line}\n", f"\n{line}\nkill -TERM $$\n"))
-    process = begun(path, processes)
+    process = begin_script(path, processes)
     assert process.wait(60) == 143
     until(lambda: not session(process.pid), 20)
 
@@ -124,7 +124,7 @@ def test_a_signal_while_the_timer_starts_leaves_none(
 def test_the_timer_asks_the_program_to_save(tmp_path: Path, processes: list[subprocess.Popen[bytes]]) -> None:
     (tmp_path / "a").mkdir()
     program = ["bash", "-c", "trap 'exit 85' USR1; while :; do read -t 0.05 <> <(:); done"]
-    process = begun(script(tmp_path / "a", program, save_after=1), processes)
+    process = begin_script(script(tmp_path / "a", program, save_after=1), processes)
     assert process.wait(60) == 85
     assert (tmp_path / "a" / "saved").read_text() in ("1\n", "2\n")
     until(lambda: not session(process.pid), 20)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.slurm.placed_replay import PlacedJob, is_placed, read_placed, write_placed
+from holdfast.experiments.slurm.placed_replay import PlacedJob, is_placed, read_placed_replay, write_placed_replay
 from holdfast.experiments.slurm.slurm_machine import SlurmMachine
 from holdfast.workloads.ground.errors import TraceError
 from holdfast.workloads.machines.machine_file import make_machine
@@ -21,14 +21,14 @@ partitions = [{name = "work", nodes = "ALL"}]
 """
 
 
-def written(place: Path, *rows: str, head: str = HEAD) -> Path:
+def write_replay(place: Path, *rows: str, head: str = HEAD) -> Path:
     place = place / "replay.csv"
     place.write_text("\n".join([head, *rows, ""]))
     return place
 
 
 def test_a_row_has_times_request_and_nodes(tmp_path: Path) -> None:
-    replay = read_placed(written(tmp_path, ROW, "1,5,1,1,,,,,60,5,6,,n1,,"))
+    replay = read_placed_replay(write_replay(tmp_path, ROW, "1,5,1,1,,,,,60,5,6,,n1,,"))
     request = ResourceRequest(
         tasks=8, tasks_per_node=4, memory=1000, gpus={"gpu": 2}, features="big", partitions=("work",)
     )
@@ -43,9 +43,11 @@ def test_a_replay_is_written_and_read_with_its_requests_and_cores(tmp_path: Path
     request = ResourceRequest(tasks=5, cores=2, memory=500, memory_per_core=True, gpus={"v100": 1}, exclusive=True)
     row = {"id": 3, "submit": 1.0, "start": 2.5, "end": 9.0, "walltime": 60.0, "node_list": "n[2-3]"}
     row |= {"by": "backfill", "state": "COMPLETED", "slurm_id": 7, "completing": 0.0}
-    write_placed(tmp_path, [{**row, "node_cores": {"n3": 4, "n2": 6}, "origin": 1.7e9}], {3: request})
+    write_placed_replay(tmp_path, [{**row, "node_cores": {"n3": 4, "n2": 6}, "origin": 1.7e9}], {3: request})
     assert is_placed(tmp_path)
-    assert read_placed(tmp_path).jobs == (PlacedJob(3, 1, 2.5, 9, 60, request, ("n2", "n3"), 0.0, "backfill", (6, 4)),)
+    assert read_placed_replay(tmp_path).jobs == (
+        PlacedJob(3, 1, 2.5, 9, 60, request, ("n2", "n3"), 0.0, "backfill", (6, 4)),
+    )
 
 
 def test_recorded_cores_say_what_a_job_held() -> None:
@@ -74,11 +76,11 @@ def test_of_two_partitions_the_one_that_suits_nodes_and_cores_counts() -> None:
 
 
 def test_other_tables_are_no_such_replays(tmp_path: Path) -> None:
-    assert is_placed(written(tmp_path, ROW))
+    assert is_placed(write_replay(tmp_path, ROW))
     assert not is_placed(tmp_path)
-    assert not is_placed(written(tmp_path, "1,2", head="id,submit"))
+    assert not is_placed(write_replay(tmp_path, "1,2", head="id,submit"))
     with pytest.raises(TraceError, match="must have the columns id, submit, start"):
-        read_placed(written(tmp_path, "1,2", head="id,submit"))
+        read_placed_replay(write_replay(tmp_path, "1,2", head="id,submit"))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ def test_other_tables_are_no_such_replays(tmp_path: Path) -> None:
 def test_rows_that_are_no_jobs_are_refused(rows: list[str], sentence: str, tmp_path: Path) -> None:
     head = f"{HEAD},node_cores" if rows[0].count(",") > HEAD.count(",") else HEAD
     with pytest.raises(TraceError, match=sentence):
-        read_placed(written(tmp_path, *rows, head=head))
+        read_placed_replay(write_replay(tmp_path, *rows, head=head))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_the_command_names_what_is_wrong(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "machine.toml").write_text(MACHINE)
     (tmp_path / "small.toml").write_text(MACHINE.replace("n[1-2]", "m[1-2]"))
-    written(tmp_path, ROW)
+    write_replay(tmp_path, ROW)
     assert cli.main(["slurm", "compare", "replay.csv", *words]) == 2
     assert sentence in capsys.readouterr().err
 
@@ -126,7 +128,7 @@ def test_the_command_writes_rows_and_decisions(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "machine.toml").write_text(MACHINE)
-    written(tmp_path, ROW)
+    write_replay(tmp_path, ROW)
     assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml", "-o", "found"]) == 0
     assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 jobs" in capsys.readouterr().out
     assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1,1")

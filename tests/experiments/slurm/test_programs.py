@@ -25,11 +25,11 @@ pytestmark = pytest.mark.system
 SECOND = 1_000_000
 
 
-def started(words: list[str], **variables: str) -> subprocess.Popen[bytes]:
+def start_script(words: list[str], **variables: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(["bash", *words], env={**os.environ, **variables})
 
 
-def played(tmp_path: Path, **values: int | str) -> Path:
+def write_script(tmp_path: Path, **values: int | str) -> Path:
     """A script that plays a job."""
     usual = {"NUMBER": 1, "STATE": tmp_path / "state", "SIZE": tmp_path / "size", "KIND": "rigid", "SETUP": 0}
     usual |= {"WORK": SECOND, "INTERVAL": 0, "COST": 0, "DUMPS": 0, "SAVES": 1}
@@ -42,9 +42,9 @@ def test_a_program_with_the_protocol_of_submit(tmp_path: Path) -> None:
     script = tmp_path / "working.sh"
     script.write_text(fill_template("working.sh", {}))
     state = tmp_path / "state"
-    assert started([str(script), "1000", "0", "0"], HOLDFAST_STATE=str(state)).wait(20) == 0
+    assert start_script([str(script), "1000", "0", "0"], HOLDFAST_STATE=str(state)).wait(20) == 0
     assert not state.exists()
-    program = started([str(script), str(60 * SECOND), "1000", "1000"], HOLDFAST_STATE=str(state))
+    program = start_script([str(script), str(60 * SECOND), "1000", "1000"], HOLDFAST_STATE=str(state))
     time.sleep(0.5)
     program.send_signal(signal.SIGUSR1)
     assert program.wait(20) == 85
@@ -52,13 +52,13 @@ def test_a_program_with_the_protocol_of_submit(tmp_path: Path) -> None:
     assert 40 * SECOND < left < 60 * SECOND
     # It has only to do what is left.
     state.write_text("1000\n")
-    assert started([str(script), str(60 * SECOND), "1000", "1000"], HOLDFAST_STATE=str(state)).wait(20) == 0
+    assert start_script([str(script), str(60 * SECOND), "1000", "1000"], HOLDFAST_STATE=str(state)).wait(20) == 0
 
 
 def test_a_rigid_job_saves_at_checkpoints_and_when_it_is_told(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    script = played(tmp_path, WORK=60 * SECOND, INTERVAL=100_000, COST=1000, DUMPS=500)
-    program = started([str(script)], SLURM_JOB_NUM_NODES="2")
+    script = write_script(tmp_path, WORK=60 * SECOND, INTERVAL=100_000, COST=1000, DUMPS=500)
+    program = start_script([str(script)], SLURM_JOB_NUM_NODES="2")
     until(lambda: state.exists() and int(state.read_text().split()[1]) < 499, 20)
     program.send_signal(signal.SIGUSR1)
     time.sleep(0.5)
@@ -71,12 +71,12 @@ def test_a_rigid_job_saves_at_checkpoints_and_when_it_is_told(tmp_path: Path) ->
     program.send_signal(signal.SIGTERM)
     program.wait(20)
     state.write_text("1000 0\n")
-    assert started([str(script)], SLURM_JOB_NUM_NODES="2").wait(20) == 0
+    assert start_script([str(script)], SLURM_JOB_NUM_NODES="2").wait(20) == 0
 
 
 def test_a_malleable_job_works_as_fast_as_it_has_nodes(tmp_path: Path) -> None:
-    script = played(tmp_path, KIND="malleable", WORK=1000 * SECOND)
-    program = started([str(script)], SLURM_JOB_NUM_NODES="4")
+    script = write_script(tmp_path, KIND="malleable", WORK=1000 * SECOND)
+    program = start_script([str(script)], SLURM_JOB_NUM_NODES="4")
     size = tmp_path / "size"
     until(lambda: size.exists() and size.read_text() == "4\n", 20)
     time.sleep(0.3)
@@ -90,7 +90,7 @@ def test_a_malleable_job_works_as_fast_as_it_has_nodes(tmp_path: Path) -> None:
 def test_the_scripts_pass_shellcheck(tmp_path: Path) -> None:
     working = tmp_path / "working.sh"
     working.write_text(fill_template("working.sh", {}))
-    subprocess.run(["shellcheck", str(working), str(played(tmp_path))], check=True)
+    subprocess.run(["shellcheck", str(working), str(write_script(tmp_path))], check=True)
 
 
 def test_what_a_chain_had_is_added_up(tmp_path: Path) -> None:
@@ -103,12 +103,12 @@ def test_what_a_chain_had_is_added_up(tmp_path: Path) -> None:
     (tmp_path / "job-1" / "jobs").write_text("1 11\n2 12\n3 13\n")
     (tmp_path / "job-1" / "done").write_text("900\n")
 
-    def shown(state: str, start: str, end: str) -> dict[str, str]:
+    def job_record(state: str, start: str, end: str) -> dict[str, str]:
         day = "1970-01-02T"
         return {"JobState": state, "StartTime": day + start, "EndTime": day + end, "TimeLimit": "00:12:00"}
 
-    jobs = {11: shown("FAILED", "00:00:10", "00:11:10"), 12: shown("COMPLETED", "00:20:00", "00:24:00")}
-    jobs[13] = shown("CANCELLED", "00:30:00", "00:30:00")
+    jobs = {11: job_record("FAILED", "00:00:10", "00:11:10"), 12: job_record("COMPLETED", "00:20:00", "00:24:00")}
+    jobs[13] = job_record("CANCELLED", "00:30:00", "00:30:00")
     row = _row(job, tmp_path / "job-1", jobs, 86_400.0)
     assert row == {
         **{"execution": 900.0, "response": 1440.0, "reserved": 1440.0, "count": 2, "end": 1440.0, "done": True}

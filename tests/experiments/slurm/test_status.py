@@ -40,13 +40,13 @@ SACCT = """JobIDRaw|State|ExitCode|Submit|Eligible|Start|End|ElapsedRaw|Timelimi
 """
 
 
-def standing(sacct: str, *records: Record, runtime: int | None = None, broken: str = "") -> SequenceStatus:
+def locate(sacct: str, *records: Record, runtime: int | None = None, broken: str = "") -> SequenceStatus:
     remains = Remains({1: 7, 2: 8, 3: 9}, True, list(records), runtime, broken)
     return locate_sequence(SEQUENCE, remains, parse_entries(sacct, "sacct") if sacct else {})
 
 
 def test_paid_is_what_ran_at_the_prices_of_the_plan() -> None:
-    found = standing(SACCT, runtime=1870)
+    found = locate(SACCT, runtime=1870)
     assert (found.state, found.ran, found.waited) == ("done", 2, 540)
     assert (found.asked, found.used) == (43 * 60, 1960)
     assert found.paid == 43 * 60 + 0.5 * 1960 + 200
@@ -61,19 +61,19 @@ def test_paid_is_what_ran_at_the_prices_of_the_plan() -> None:
 
 
 def test_states() -> None:
-    assert standing(SACCT).state == "used up"
-    assert standing(SACCT.replace("COMPLETED|0:0", "RUNNING|0:0")).state == "running"
+    assert locate(SACCT).state == "used up"
+    assert locate(SACCT.replace("COMPLETED|0:0", "RUNNING|0:0")).state == "running"
     waiting = SACCT.replace("8|COMPLETED|0:0|1000|2760|2800|3500|700", "8|PENDING|0:0|1000|Unknown|Unknown|Unknown|0")
-    found = standing(waiting)
+    found = locate(waiting)
     assert (found.state, found.ran) == ("waiting", 1)
     assert found.planned == 1260 * 1.5 + 100, "a reservation used in full"
-    assert standing(SACCT, broken="it died").text().startswith("heat: ended: it died")
+    assert locate(SACCT, broken="it died").text().startswith("heat: ended: it died")
 
 
 def test_without_accounting_the_records_tell() -> None:
     records = [Record(1, 7, 1500, 2760, "saved"), Record(2, 8, 2800, 3500, "done")]
-    found = standing("", *records, runtime=1870)
-    assert (found.state, found.ran, found.paid) == ("done", 2, standing(SACCT, runtime=1870).paid)
+    found = locate("", *records, runtime=1870)
+    assert (found.state, found.ran, found.paid) == ("done", 2, locate(SACCT, runtime=1870).paid)
 
 
 def test_command_reads_a_stored_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +85,7 @@ def test_command_reads_a_stored_output(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "run" / "done").write_text("1870\n")
     (tmp_path / "sacct.txt").write_text(SACCT)
     assert cli.main(["status", str(tmp_path / "run"), "--sacct", str(tmp_path / "sacct.txt")]) == 0
-    assert capsys.readouterr().out == standing(SACCT, runtime=1870).text() + "\n"
+    assert capsys.readouterr().out == locate(SACCT, runtime=1870).text() + "\n"
     (tmp_path / "sacct.txt").write_text("JobIDRaw|Start\n")
     assert cli.main(["status", str(tmp_path / "run"), "--sacct", str(tmp_path / "sacct.txt")]) == 2
     assert "sacct.txt:1: " in capsys.readouterr().err

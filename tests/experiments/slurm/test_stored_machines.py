@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments.slurm.machine_agreement import machine_agreement
-from holdfast.experiments.slurm.placed_replay import read_placed
+from holdfast.experiments.slurm.placed_replay import read_placed_replay
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.workloads.machines.host_list import expand
 from holdfast.workloads.machines.machine_file import read_machine
@@ -31,7 +31,7 @@ REPLAYS = {"tiers": (102, 130, 166, 166), "kinds": (130, 130, 179, 179), "whole"
 @pytest.mark.system
 @pytest.mark.parametrize("name", REPLAYS)
 def test_decisions_of_a_live_slurm_agree(name: str) -> None:
-    replay, machine = read_placed(FIXTURES / name), read_machine(FIXTURES / name / "machine.toml")
+    replay, machine = read_placed_replay(FIXTURES / name), read_machine(FIXTURES / name / "machine.toml")
     row, wrong, _ = machine_agreement(replay, machine, "slurm", SlurmBackfill(), tolerance=60, lag=5)
     assert (row["same_start"], len(replay.jobs), row["equal"], row["decisions"]) == REPLAYS[name]
     assert row["equal"] >= 0.98 * row["decisions"]

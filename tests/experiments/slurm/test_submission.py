@@ -37,7 +37,7 @@ def submit(*words: str, program: tuple[str, ...] = ("true",)) -> int:
     return cli.main(["submit", "plan.json", "-o", "run", *words, "--", *program])
 
 
-def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     capsys.readouterr()
     assert submit(*words) == 2
     told = capsys.readouterr().err
@@ -88,7 +88,7 @@ def test_scripts_ask_for_what_the_plan_says(
 def test_another_sequence_is_not_overwritten(words: list[str], other: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert submit() == 0
     before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
-    assert f"holds another sequence (other {other})" in refused(capsys, *words)
+    assert f"holds another sequence (other {other})" in refusal(capsys, *words)
     assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
 
 
@@ -101,7 +101,7 @@ def test_the_same_sequence_keeps_edited_scripts(capsys: pytest.CaptureFixture[st
     assert cli.main(["submit", "plan.json", "-o", "run", "--", "false"]) == 2
     assert "(other PROGRAM)" in capsys.readouterr().err
     Path("plan.json").write_text(ReservationPlan([1200, 2400], False, CostModel(gamma=1800)).to_json())
-    assert "(other PLAN)" in refused(capsys)
+    assert "(other PLAN)" in refusal(capsys)
     assert submit("-o", "priced") == 0
     assert "priced by the plan's alpha 1 and gamma 1,800 s" in capsys.readouterr().out
 
@@ -141,19 +141,19 @@ def test_program_must_be_there(program: str, sentence: str, capsys: pytest.Captu
     ],
 )
 def test_is_refused_in_one_sentence(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sentence in refused(capsys, *words)
+    assert sentence in refusal(capsys, *words)
     assert sorted(path.name for path in Path().iterdir()) == ["plan.json"]
 
 
 def test_plans_that_are_none_of_runtimes_in_seconds_are_refused(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan.write_text(ReservationPlan([20, 40], False).to_json())
-    assert "a plan must be in seconds" in refused(capsys)
+    assert "a plan must be in seconds" in refusal(capsys)
     plan.write_text(ReservationPlan([2000], False, memory=[4.0]).to_json())
-    assert "requests memory" in refused(capsys)
+    assert "requests memory" in refusal(capsys)
     plan.write_text("{}")
-    assert "plan.json" in refused(capsys)
+    assert "plan.json" in refusal(capsys)
     plan.write_text(ReservationPlan([1e15], False).to_json())
-    assert "Slurm's longest limit" in refused(capsys)
+    assert "Slurm's longest limit" in refusal(capsys)
 
 
 @pytest.mark.system
@@ -163,9 +163,9 @@ def test_go_submits_a_chain_once(
 ) -> None:
     calls = stand_in(tmp_path, monkeypatch)
     monkeypatch.setenv("FAIL_AT", "2")
-    told = refused(capsys, "--go", "--spare", "0", "--sbatch=--partition=a b", "--name", "it's")
+    told = refusal(capsys, "--go", "--spare", "0", "--sbatch=--partition=a b", "--name", "it's")
     assert "bash failed: sbatch: error: invalid partition" in told
-    assert "is submitted in part" in refused(capsys, "--go")
+    assert "is submitted in part" in refusal(capsys, "--go")
     (calls / "sacct-output").write_text("JobIDRaw|State|Start|Elapsed\n")
     assert cli.main(["status", "run"]) == 0
     assert "submitted in part" in capsys.readouterr().out
@@ -183,7 +183,7 @@ def test_go_submits_a_chain_once(
     assert third[-3] == "--dependency=afternotok:100:101"
     # And never again.
     assert subprocess.run(["bash", "run/submit.sh"], check=False, capture_output=True).returncode == 1
-    assert "is submitted" in refused(capsys, "--go")
+    assert "is submitted" in refusal(capsys, "--go")
     assert not (calls / "words-3").exists()
     subprocess.run(["bash", "run/cancel.sh"], check=True)
     assert (calls / "scancel").read_text() == "102 101 100\n"

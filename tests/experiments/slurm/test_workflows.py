@@ -237,9 +237,9 @@ def responses(plan: ReservationPlan, seed: int, load: float) -> dict[str, tuple[
     runtimes = drawn[drawn <= 14_400][:200]
     submits = np.cumsum(random.exponential(runtimes.mean() / 16 / load, 200)).tolist()
     ways = {
-        "plan": [planned(plan, runtime) for runtime in runtimes.tolist()],
-        "double": [doubled(runtime, saves=False) for runtime in runtimes.tolist()],
-        "double, saving": [doubled(runtime, saves=True) for runtime in runtimes.tolist()],
+        "plan": [plan_attempts(plan, runtime) for runtime in runtimes.tolist()],
+        "double": [doubling_attempts(runtime, saves=False) for runtime in runtimes.tolist()],
+        "double, saving": [doubling_attempts(runtime, saves=True) for runtime in runtimes.tolist()],
     }
     found = {}
     for way, jobs in ways.items():
@@ -250,13 +250,13 @@ def responses(plan: ReservationPlan, seed: int, load: float) -> dict[str, tuple[
     return found
 
 
-def planned(plan: ReservationPlan, runtime: float) -> list[Reservation]:
+def plan_attempts(plan: ReservationPlan, runtime: float) -> list[Reservation]:
     """Attempts by a plan, in whole minutes."""
     attempts = series(Schedule(plan), runtime)
     return [Reservation(60.0 * math.ceil((one.length + 10) / 60), one.used) for one in attempts]
 
 
-def doubled(runtime: float, *, saves: bool) -> list[Reservation]:
+def doubling_attempts(runtime: float, *, saves: bool) -> list[Reservation]:
     """Attempts of 40, 80, 160 ... minutes; those that save write a checkpoint before the limit, and go on from it."""
     attempts, length, done = [], 2400.0, 0.0
     while True:

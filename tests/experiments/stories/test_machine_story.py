@@ -56,7 +56,7 @@ JobID|Submit|Start|End|State|Timelimit|User|Account|Partition|QOS|NNodes|ReqTRES
 
 
 @pytest.fixture(scope="module")
-def replayed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def machine_replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("machine")
     (place / "machine.toml").write_text(MACHINE)
     rows = [line.split("|") for line in LOG.splitlines()[1:]]
@@ -75,14 +75,14 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def shown(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+def command_output(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     capsys.readouterr()
     assert cli.main([str(word) for word in words]) == 0
     return capsys.readouterr().out
 
 
-def test_a_story_names_nodes_limits_and_later_jobs(replayed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = " ".join(shown(capsys, "explain", replayed, 3).split())
+def test_a_story_names_nodes_limits_and_later_jobs(machine_replay: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(command_output(capsys, "explain", machine_replay, 3).split())
     # Eve runs job 2 until 02:00.
     assert "Job 3 (1 node with 1 core and 1 GiB of memory in partition low, tier 1) waited 1 h 50 min" in text
     assert "1 h 50 min The limit of user=eve stopped it, for the last time until 2026-01-01 02:00." in text
@@ -92,33 +92,35 @@ def test_a_story_names_nodes_limits_and_later_jobs(replayed: Path, capsys: pytes
     assert "2 of the 2 nodes of low that suit it had room for it as it started; pack takes" in text
 
 
-def test_a_story_says_which_resource_was_lacking(replayed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = " ".join(shown(capsys, "explain", replayed, 4).split())
+def test_a_story_says_which_resource_was_lacking(machine_replay: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(command_output(capsys, "explain", machine_replay, 4).split())
     assert "waited 40 min" in text
     assert "40 min Too few nodes had room: when it came, 1 of the 2 nodes of low that suit it had room" in text
     assert "(not enough free cores on 1)" in text
     assert "It started as jobs 1 and 6 ended on its nodes." in text
 
 
-def test_allocations_are_the_same_in_memory_and_read_back(replayed: Path) -> None:
+def test_allocations_are_the_same_in_memory_and_read_back(machine_replay: Path) -> None:
     import holdfast as hf
 
-    log, machine = replayed.parent / "log.txt", replayed.parent / "machine.toml"
+    log, machine = machine_replay.parent / "log.txt", machine_replay.parent / "machine.toml"
     result = hf.simulate(hf.read_requests(log), machine=hf.read_machine(machine))
-    there, here = read_allocations(replayed), result_allocations(result)
+    there, here = read_allocations(machine_replay), result_allocations(result)
     assert there is not None
     assert here is not None
     assert there.jobs == here.jobs
     assert (there.machine.names, there.placement) == (here.machine.names, "pack")
     assert there.jobs[5].taken["gpus"] == (1,)
     assert there.jobs[4].nodes == (0, 1)
-    recording = read_recording(replayed, events=False)
+    recording = read_recording(machine_replay, events=False)
     assert page_columns(recording, None, there)["rectangles"] == page_columns(result)["rectangles"]
     assert "waited 40 min" in str(explain(result, 4))
 
 
-def test_rows_of_the_page_are_cores_of_named_nodes(replayed: Path) -> None:
-    columns: dict[str, Any] = page_columns(read_recording(replayed, events=False), None, read_allocations(replayed))
+def test_rows_of_the_page_are_cores_of_named_nodes(machine_replay: Path) -> None:
+    columns: dict[str, Any] = page_columns(
+        read_recording(machine_replay, events=False), None, read_allocations(machine_replay)
+    )
     assert columns["hosts"] == {"names": ["n1", "n2", "g1"], "first": [0, 4, 8, 10]}
     assert columns["places"][4] == {"partition": "high", "on": "g1", "takes": "2 cores, 1 GPU", "stopped by": ""}
     shapes = columns["rectangles"]
@@ -137,12 +139,12 @@ def test_rows_of_the_page_are_cores_of_named_nodes(replayed: Path) -> None:
     }
 
 
-def test_tables_that_do_not_belong_together_are_refused(replayed: Path) -> None:
-    allocations = read_allocations(replayed)
+def test_tables_that_do_not_belong_together_are_refused(machine_replay: Path) -> None:
+    allocations = read_allocations(machine_replay)
     assert allocations is not None
     other = replace(allocations, jobs={**allocations.jobs, 99: replace(allocations.jobs[1], job_id=99)})
     with pytest.raises(InputError, match="do not belong together"):
-        MachineStories(read_recording(replayed, events=False), other)
+        MachineStories(read_recording(machine_replay, events=False), other)
 
 
 @pytest.mark.parametrize(
@@ -154,30 +156,32 @@ def test_tables_that_do_not_belong_together_are_refused(replayed: Path) -> None:
         ("1,low,n1,,,x,1024,0", "amounts of nodes must be whole numbers, as in '2*4 1', not 'x'"),
     ],
 )
-def test_broken_tables_of_allocations_get_one_sentence(tmp_path: Path, replayed: Path, cells: str, said: str) -> None:
-    table = (replayed / "allocations-baseline.csv").read_text().splitlines()
+def test_broken_tables_of_allocations_get_one_sentence(
+    tmp_path: Path, machine_replay: Path, cells: str, said: str
+) -> None:
+    table = (machine_replay / "allocations-baseline.csv").read_text().splitlines()
     rest = ",".join(table[1].split(",")[8:])
     (tmp_path / "table.csv").write_text(f"{table[0]}\n{cells},{rest}\n")
-    machine = read_machine(replayed / "machine.toml")
+    machine = read_machine(machine_replay / "machine.toml")
     with pytest.raises(TraceError) as refused:
         read_allocation_table(tmp_path / "table.csv", machine)
     assert said in str(refused.value)
 
 
-def test_a_job_that_is_not_there_gets_one_sentence(replayed: Path) -> None:
+def test_a_job_that_is_not_there_gets_one_sentence(machine_replay: Path) -> None:
     with pytest.raises(InputError, match="there is no job 9; the nearest ids are 4, 5, 6"):
-        allocations = read_allocations(replayed)
+        allocations = read_allocations(machine_replay)
         assert allocations is not None
-        MachineStories(read_recording(replayed, events=False), allocations).story(9)
+        MachineStories(read_recording(machine_replay, events=False), allocations).story(9)
 
 
 def test_results_on_machines_are_compared_by_partition_qos_and_account(
-    replayed: Path, capsys: pytest.CaptureFixture[str]
+    machine_replay: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other, log = replayed.parent / "other", replayed.parent / "log.txt"
-    words = ["run", log, "--machine", replayed.parent / "machine.toml", "--backfilling", "none", "-o", other]
-    shown(capsys, *words)
+    other, log = machine_replay.parent / "other", machine_replay.parent / "log.txt"
+    words = ["run", log, "--machine", machine_replay.parent / "machine.toml", "--backfilling", "none", "-o", other]
+    command_output(capsys, *words)
     for by, groups in (("partition", {"low": 4, "high": 2}), ("qos", {"q": 6}), ("account", {"a": 6})):
-        lines = shown(capsys, "compare", replayed, other, "--by", by).splitlines()
+        lines = command_output(capsys, "compare", machine_replay, other, "--by", by).splitlines()
         found = {line.split()[0]: int(line.split()[1]) for line in lines if line.split()[0] in groups}
         assert found == groups, by

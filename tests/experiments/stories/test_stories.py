@@ -22,7 +22,7 @@ from tests.support.jobs import malleable, on_demand, rigid, stochastic
 MINUTE = 60.0
 
 
-def told(jobs: list[Job], mechanism: str, job_id: int, nodes: int = 10, **options: object) -> str:
+def job_story(jobs: list[Job], mechanism: str, job_id: int, nodes: int = 10, **options: object) -> str:
     return str(explain(simulate(jobs, nodes, mechanism, decisions=True, **options), job_id))  # type: ignore[arg-type]
 
 
@@ -45,7 +45,7 @@ QUEUE = [
 def test_a_job_that_waits_first_in_the_queue() -> None:
     # 390 node-minutes: job 1 has 6 x 39 = 234; jobs 3 and 4 have 2 x 38 + 2 x 20 = 116; 40 are idle.
     assert (
-        told(QUEUE, "baseline", 2)
+        job_story(QUEUE, "baseline", 2)
         == """\
 Job 2 (rigid, 8 of 10 nodes, asks for 30 min; baseline) waited 39 min and
 completed 1 h 9 min after its submit.
@@ -68,7 +68,7 @@ def test_a_job_that_waits_behind_another() -> None:
     # Promised at 40, when job 2 starts: its walltime ends at 70, that of job 3 at 102. Of 650 node-minutes jobs 1, 3
     # and 4 have 210 + 94 + 36 = 340, job 2 has 8 x 30 = 240, and 70 are idle.
     assert (
-        told(QUEUE, "baseline", 5)
+        job_story(QUEUE, "baseline", 5)
         == """\
 Job 5 (rigid, 4 of 10 nodes, asks for 20 min; baseline) waited 1 h 5 min and
 completed 1 h 25 min after its submit.
@@ -94,7 +94,7 @@ def test_a_promise_moves_when_somebody_ends_early() -> None:
         rigid(2, 0, 5, 30 * MINUTE, 60 * MINUTE),
         rigid(3, 10 * MINUTE, 8, 5 * MINUTE),
     ]
-    text = told(jobs, "baseline", 3)
+    text = job_story(jobs, "baseline", 3)
     assert "and it\n       was promised a start by 01:00." in text
     assert (
         "00:30  When job 2 ended 30 min before its walltime, the promise moved to 00:40,\n       20 min earlier."
@@ -105,7 +105,7 @@ def test_a_promise_moves_when_somebody_ends_early() -> None:
 
 def test_a_job_that_did_not_wait_is_told_shortly() -> None:
     assert (
-        told(QUEUE, "baseline", 3)
+        job_story(QUEUE, "baseline", 3)
         == """\
 Job 3 (rigid, 2 of 10 nodes, asks for 1 h 40 min; baseline) started at once and
 completed 50 min after its submit.
@@ -123,7 +123,7 @@ SHRINK = [malleable(1, 0, 8, 60 * MINUTE, min_nodes=2), on_demand(2, 10 * MINUTE
 
 def test_a_lender_that_shrinks() -> None:
     assert (
-        told(SHRINK, "N-SPAA", 1)
+        job_story(SHRINK, "N-SPAA", 1)
         == """\
 Job 1 (malleable, 2 to 8 of 10 nodes, asks for 1 h; N-SPAA) started at once,
 shrank once and completed 1 h 10 min after its submit.
@@ -139,7 +139,7 @@ Times are hours:minutes since the first submit of the simulation.
 It lent 4 nodes to on-demand job 2 at 00:10; all came back to it at 00:30."""
     )
     assert (
-        told(SHRINK, "N-SPAA", 2)
+        job_story(SHRINK, "N-SPAA", 2)
         == """\
 Job 2 (on-demand, 6 of 10 nodes, asks for 20 min; N-SPAA) started at once and
 completed 20 min after its submit.
@@ -164,7 +164,7 @@ PREEMPT = [
 def test_a_victim_and_why_that_one() -> None:
     # Of 100 node-minutes job 3 has 50, job 1 40, and 10 are idle. At 30 the 3 nodes and the free one suffice.
     assert (
-        told(PREEMPT, "N-PAA", 2)
+        job_story(PREEMPT, "N-PAA", 2)
         == """\
 Job 2 (rigid, 4 of 10 nodes, asks for 1 h 40 min; N-PAA) started at once, was
 preempted once and completed 2 h 5 min after its submit. It lost 1 node-hour.
@@ -200,7 +200,7 @@ TENANT = [
 
 def test_notice_reservation_and_tenant() -> None:
     assert (
-        told(TENANT, "CUA-PAA", 2)
+        job_story(TENANT, "CUA-PAA", 2)
         == """\
 Job 2 (on-demand, 8 of 10 nodes, asks for 10 min; CUA-PAA) started at once and
 completed 10 min after its submit.
@@ -216,7 +216,7 @@ Times are hours:minutes since the first submit of the simulation.
     )
     # 3 nodes for 30 minutes are lost.
     assert (
-        told(TENANT, "CUA-PAA", 3)
+        job_story(TENANT, "CUA-PAA", 3)
         == """\
 Job 3 (rigid, 3 of 10 nodes, asks for 1 h; CUA-PAA) started at once, was
 preempted once and completed 1 h 40 min after its submit. It lost
@@ -248,7 +248,7 @@ def test_a_plan_its_warning_and_what_was_secured() -> None:
         on_demand(3, 60 * MINUTE, 10, 30 * MINUTE, notice=30 * MINUTE),
     ]
     assert (
-        told(jobs, "CUP-PAA", 3)
+        job_story(jobs, "CUP-PAA", 3)
         == """\
 Job 3 (on-demand, 10 of 10 nodes, asks for 30 min; CUP-PAA) started at once and
 completed 30 min after its submit.
@@ -266,14 +266,14 @@ Times are hours:minutes since the first submit of the simulation.
 01:00  It started on its 10 nodes, at its arrival: an instant start.
 01:30  It completed. It gave back 0 of 5 nodes to job 1 and 5 of 5 to job 2."""
     )
-    victim = flat(told(jobs, "CUP-PAA", 1))
+    victim = flat(job_story(jobs, "CUP-PAA", 1))
     assert "It lost 0.5 node-hours; 2 checkpoints of this run had secured 40 min of work." in victim
     assert "The plan takes the jobs that would lose least." in victim
     # It had become a tenant of what it had given up, and so it is no lender any more.
     assert "01:00 It was preempted on 5 nodes as a tenant of on-demand job 3, which had arrived." in victim
     assert "It lost 0.833 node-hours, as this run had written no checkpoint. 01:00 It was queued again" in victim
     assert victim.endswith("It lent 5 nodes to on-demand job 3 at 00:50; none came back to it.")
-    warned = flat(told(jobs, "CUP-PAA", 2))
+    warned = flat(job_story(jobs, "CUP-PAA", 2))
     assert "00:58 It was warned by the plan for on-demand job 3: 2 min to leave its 5 nodes." in warned
     assert "01:00 It gave up its nodes, another 0.167 node-hours lost to the warning." in warned
 
@@ -282,7 +282,7 @@ def test_an_on_demand_job_that_must_wait() -> None:
     # Ten nodes are with an on-demand job, which nobody may preempt.
     jobs = [on_demand(1, 0, 10, 30 * MINUTE, 40 * MINUTE), on_demand(2, 10 * MINUTE, 4, 10 * MINUTE)]
     assert (
-        told(jobs, "N-SPAA", 2)
+        job_story(jobs, "N-SPAA", 2)
         == """\
 Job 2 (on-demand, 4 of 10 nodes, asks for 10 min; N-SPAA) waited 20 min and
 completed 30 min after its submit.
@@ -305,7 +305,7 @@ Why it waited 20 min in the queue:
 def test_a_no_show() -> None:
     jobs = [rigid(1, 0, 2, 60 * MINUTE), on_demand(2, None, 4, 60.0, notice=0.0, estimated=10 * MINUTE)]
     assert (
-        told(jobs, "CUA-PAA", 2)
+        job_story(jobs, "CUA-PAA", 2)
         == """\
 Job 2 (on-demand, 4 of 10 nodes, asks for 1 min; CUA-PAA) never arrived.
 Times are hours:minutes since the first submit of the simulation.
@@ -314,13 +314,13 @@ Times are hours:minutes since the first submit of the simulation.
 00:00  4 free nodes were reserved for it: 4 of 4.
 00:20  It had not arrived in time, and its reservation was released."""
     )
-    assert "arrival for 00:10; N-PAA ignores notices." in flat(told(jobs, "N-PAA", 2))
+    assert "arrival for 00:10; N-PAA ignores notices." in flat(job_story(jobs, "N-PAA", 2))
 
 
 def test_enough_nodes_were_free_but_another_stood_first() -> None:
     # Job 3 would fit from 2 on, but its walltime passes the promise to job 2; at 20 job 1 has ended.
     jobs = [rigid(1, 0, 6, 20 * MINUTE), rigid(2, MINUTE, 10, 5 * MINUTE), rigid(3, 2 * MINUTE, 4, 30 * MINUTE)]
-    text = told(jobs, "baseline", 3)
+    text = job_story(jobs, "baseline", 3)
     assert "  18 min  At least 4 nodes were free, but job 2 was first in the queue, and this\n" in text
     assert "          job could have delayed its start.\n" in text
     assert "   5 min  Fewer than 4 nodes were idle. 100 % of the machine ran jobs ahead of\n" in text
@@ -333,7 +333,7 @@ def test_nodes_were_held_for_an_on_demand_job() -> None:
         on_demand(2, 30 * MINUTE, 4, 10 * MINUTE, notice=10 * MINUTE),
         rigid(3, 15 * MINUTE, 4, 10 * MINUTE),
     ]
-    text = told(jobs, "CUA-PAA", 3, tenants="none")
+    text = job_story(jobs, "CUA-PAA", 3, tenants="none")
     assert (
         """\
 Why it waited 25 min:
@@ -355,7 +355,7 @@ def test_the_job_before_it_became_a_tenant_when_the_pass_was_over() -> None:
         rigid(3, 5 * MINUTE, 2, 40 * MINUTE),
         rigid(4, 5 * MINUTE, 1, 60 * MINUTE),
     ]
-    assert told(jobs, "CUA-SPAA", 4, nodes=4).endswith(
+    assert job_story(jobs, "CUA-SPAA", 4, nodes=4).endswith(
         """\
 Why it waited 25 min:
   25 min  At least 1 node was free, but job 3 stood before it until the
@@ -430,7 +430,7 @@ def test_an_unknown_job_gets_the_nearest_ids() -> None:
 
 def test_times_are_dates_where_the_trace_has_an_epoch() -> None:
     jobs = [replace(job, submit=(job.submit or 0) + 1_641_024_000) for job in QUEUE]  # 2022-01-01 08:00
-    text = told(jobs, "baseline", 5)
+    text = job_story(jobs, "baseline", 5)
     assert "Times are UTC." in text
     assert "2022-01-01 08:05  It was submitted behind job 2" in text
     assert "2022-01-01 08:40 It was now first in the queue, and it was promised a start by 09:10." in flat(text)
@@ -502,7 +502,7 @@ def plugins() -> Iterator[None]:
 
 
 def test_a_plugin_gives_its_reasons_and_is_judged_by_the_losses(plugins: None) -> None:
-    text = told(PREEMPT, "N-unkind", 1, backfilling="chatty")
+    text = job_story(PREEMPT, "N-unkind", 1, backfilling="chatty")
     assert (
         """\
 00:20  It was preempted on 4 nodes to make room for on-demand job 3, which had
@@ -524,8 +524,8 @@ def test_a_failure_and_a_window_are_told_by_their_names() -> None:
         Outage(OutageKind.FAILURE, 10 * MINUTE, 20 * MINUTE, 5, place=0.5),
         Outage(OutageKind.MAINTENANCE, 40 * MINUTE, 60 * MINUTE, 10, name="monthly"),
     ]
-    first = flat(told(jobs, "baseline", 1, outages=outages))
+    first = flat(job_story(jobs, "baseline", 1, outages=outages))
     assert "00:10 It was preempted on 5 nodes (failure 1). It lost 0.833 node-hours" in first
-    second = flat(told(jobs, "baseline", 2, outages=outages))
+    second = flat(job_story(jobs, "baseline", 2, outages=outages))
     assert "20 min Fewer than 10 nodes were idle. 100 % of the machine was out of service." in second
     assert "5 min At least 10 nodes were free and it was first in the queue, but an announced outage" in second

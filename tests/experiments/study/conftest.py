@@ -17,12 +17,12 @@ def quick_directory(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str],
     directory = tmp_path_factory.mktemp("quick")
 
     @cache
-    def measured(name: str) -> Path:
+    def measure_once(name: str) -> Path:
         item = all_experiments()[name]
         measure_experiment(item, item.quick, 0, directory, "0")
         return directory
 
-    return measured
+    return measure_once
 
 
 @pytest.fixture(scope="session")

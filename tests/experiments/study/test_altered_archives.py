@@ -22,7 +22,7 @@ from holdfast.experiments.study.artefact import _like, write_artefact
 from holdfast.experiments.study.experiment import all_experiments, find_experiment, measure_experiment
 from holdfast.experiments.study.limits import FACTOR, check_parameters
 from holdfast.workloads.ground.errors import InputError
-from tests.fuzz.cases import _resealed
+from tests.fuzz.cases import _seal
 from tests.fuzz.seeds import TASKS
 
 NAME = "profiles-table1"
@@ -53,13 +53,13 @@ def check(
     # To make the parsers of all commands takes longer than to read an archive.
     monkeypatch.setattr(cli, "_parser", cache(cli._parser))
 
-    def checked(content: bytes, *words: str) -> tuple[int, str]:
+    def check_archive(content: bytes, *words: str) -> tuple[int, str]:
         Path("a.zip").write_bytes(content)
         capsys.readouterr()
         status = main(["reproduce", "--check", "a.zip", "-o", "out", *words])
         return status, capsys.readouterr().err
 
-    return checked
+    return check_archive
 
 
 def members(content: bytes) -> dict[str, bytes]:
@@ -67,7 +67,7 @@ def members(content: bytes) -> dict[str, bytes]:
         return {item.filename: file.read(item) for item in file.infolist()}
 
 
-def packed(files: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
+def pack(files: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", how) as file:
         for name, data in files.items():
@@ -81,11 +81,11 @@ def with_parameters(content: bytes, name: str = NAME, seed: Any = 0, **changes: 
     told = json.loads(files[f"{name}.json"])
     told["parameters"] |= changes
     told["seed"] = seed
-    files[f"{name}.json"] = _resealed((json.dumps(told, indent=2) + "\n").encode())
-    return packed(files)
+    files[f"{name}.json"] = _seal((json.dumps(told, indent=2) + "\n").encode())
+    return pack(files)
 
 
-def altered(content: bytes, rng: random.Random) -> bytes:
+def alter(content: bytes, rng: random.Random) -> bytes:
     """One byte changed, bytes taken out, doubled or moved, the end cut off; or a member lost, renamed, emptied."""
     kind = rng.randrange(10)
     at = rng.randrange(len(content))
@@ -108,7 +108,7 @@ def altered(content: bytes, rng: random.Random) -> bytes:
         data = files[name]
         at = rng.randrange(len(data))
         files[name] = rng.choice((b"", data[:at], data[:at] + b"\0" + data[at + 1 :], data + data, b"[" * 9000))
-    return packed(files, rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)))
+    return pack(files, rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)))
 
 
 def test_an_archive_is_checked_as_it_is(archive: bytes, check: Callable[..., tuple[int, str]]) -> None:
@@ -123,7 +123,7 @@ def test_altered_bytes_are_told_in_a_sentence(
     rng = random.Random(times)
     refused = 0
     for number in range(times):
-        content = altered(archive, rng)
+        content = alter(archive, rng)
         status, told = check(content, "--data", "data")
         assert status in (0, 2), number
         assert len(told.splitlines()) == (status == 2), (number, told)

@@ -16,8 +16,8 @@ from holdfast.experiments.papers.hybrid.fidelity import checkpoint_stage
 from holdfast.experiments.papers.hybrid.readings import PAPER
 from holdfast.experiments.study.experiment import Experiment, Tables, all_experiments
 from holdfast.experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX
-from tests.experiments.papers.hybrid.test_hybrid_experiments import as_printed, world
-from tests.support.alterations import never_flips, standing
+from tests.experiments.papers.hybrid.test_hybrid_experiments import published_world, world
+from tests.support.alterations import never_flips, outcome_text
 
 #: Verdicts that no altered number changes: experiment, beginning of the claim, and why that is right.
 EXCEPTIONS: Mapping[tuple[str, str], str] = {
@@ -179,12 +179,12 @@ QUICK = ("hybrid-table2", "hybrid-latency", "hybrid-fig7", "beyond-advice", "bey
 def test_altered_numbers_change_the_verdicts(name: str) -> None:
     experiment = all_experiments()[name]
     tables = MADE_UP[name]()
-    assert any(map(standing, experiment.judge(tables)))
+    assert any(map(outcome_text, experiment.judge(tables)))
     assert stubborn(experiment, tables) == []
 
 
 def test_turnaround_times_three_and_no_instant_starts_are_noticed() -> None:
-    rows = [dict(row) for row in world(as_printed, 1e-5)._rows]
+    rows = [dict(row) for row in world(published_world, 1e-5)._rows]
     other = [
         {**row, **{name: 3 * row[name] for name in row if "turnaround" in name}, "instant_start_ratio": 0.0}
         for row in rows

@@ -18,7 +18,7 @@ from holdfast.experiments.study.experiment import all_experiments, find_experime
 from holdfast.workloads.ground.errors import InputError, TraceError
 
 
-def _measured(directory: Path, seed: int = 3) -> Path:
+def _measure(directory: Path, seed: int = 3) -> Path:
     directory.mkdir(exist_ok=True)
     for name in ("checkpoint-intro", "checkpoint-table1"):
         experiment = find_experiment(name)
@@ -27,8 +27,8 @@ def _measured(directory: Path, seed: int = 3) -> Path:
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _measured(tmp_path_factory.mktemp("measured"))
+def measurement(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _measure(tmp_path_factory.mktemp("measured"))
 
 
 @pytest.mark.parametrize("name", all_experiments())
@@ -39,16 +39,16 @@ def test_parameters_are_what_they_were(name: str) -> None:
         assert _like(experiment.parameters, text) == parameters
 
 
-def test_equal_results_make_equal_archives(measured: Path, tmp_path: Path) -> None:
+def test_equal_results_make_equal_archives(measurement: Path, tmp_path: Path) -> None:
     names = ["checkpoint-intro", "checkpoint-table1"]
-    write_artefact(measured, names, tmp_path / "one.zip")
-    write_artefact(_measured(tmp_path / "again"), names, tmp_path / "two.zip")
+    write_artefact(measurement, names, tmp_path / "one.zip")
+    write_artefact(_measure(tmp_path / "again"), names, tmp_path / "two.zip")
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
     with open_artefact(tmp_path / "one.zip") as directory:
         found = read_experiments(directory)
         assert list(found) == names
         assert [item.seed for item in found.values()] == [3, 3]
-        assert all(differences(item, measured) == [] for item in found.values())
+        assert all(differences(item, measurement) == [] for item in found.values())
         told = json.loads((directory / "environment.json").read_text())
         assert {"python", "numpy"} <= set(told)
 
@@ -56,7 +56,7 @@ def test_equal_results_make_equal_archives(measured: Path, tmp_path: Path) -> No
 def test_the_archive_of_a_release_has_experiments_of_any_seeds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _measured(tmp_path)
+    _measure(tmp_path)
     other = find_experiment("checkpoint-fig3")
     measure_experiment(other, other.quick, 7, tmp_path, "0")
     archive = tmp_path / "release.zip"
@@ -73,9 +73,9 @@ def test_the_archive_of_a_release_has_experiments_of_any_seeds(
         }
 
 
-def test_what_differs_is_named_with_its_line(measured: Path, tmp_path: Path) -> None:
-    found = read_experiments(measured)["checkpoint-intro"]
-    experiment = replace(found.experiment, measure=lambda *_: _altered(found.experiment.measure(*_)))
+def test_what_differs_is_named_with_its_line(measurement: Path, tmp_path: Path) -> None:
+    found = read_experiments(measurement)["checkpoint-intro"]
+    experiment = replace(found.experiment, measure=lambda *_: _alter(found.experiment.measure(*_)))
     measure_experiment(experiment, found.parameters, found.seed, tmp_path, "0")
     told = differences(found, tmp_path)
     assert len(told) == 1
@@ -99,14 +99,14 @@ def test_what_the_clock_says_is_not_compared() -> None:
     assert clocked == {"hybrid-latency": ("", "runs"), "hybrid-obs": ("decisions",)}
 
 
-def _altered(tables: dict[str, list[dict[str, object]]]) -> dict[str, list[dict[str, object]]]:
+def _alter(tables: dict[str, list[dict[str, object]]]) -> dict[str, list[dict[str, object]]]:
     first, *rest = tables[""]
     name = list(first)[-1]
     return {**tables, "": [{**first, name: "altered"}, *rest]}
 
 
-def test_changed_files_are_refused(measured: Path, tmp_path: Path) -> None:
-    for path in measured.iterdir():
+def test_changed_files_are_refused(measurement: Path, tmp_path: Path) -> None:
+    for path in measurement.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "checkpoint-intro.csv").write_text("a\n1\n")
     with pytest.raises(TraceError, match=r"checkpoint-intro\.csv"):
@@ -128,11 +128,11 @@ def test_changed_files_are_refused(measured: Path, tmp_path: Path) -> None:
     ],
 )
 def test_wrong_words(
-    words: list[str], sentence: str, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    words: list[str], sentence: str, measurement: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "measured").symlink_to(measured)
+    (tmp_path / "measured").symlink_to(measurement)
     (tmp_path / "text.zip").write_text("no archive")
     with zipfile.ZipFile(tmp_path / "outside.zip", "w") as archive:
         archive.writestr("../outside.json", "{}")

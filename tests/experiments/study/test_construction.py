@@ -18,7 +18,7 @@ from holdfast.experiments.study.verdicts import (
     Statement,
     Verdict,
     correct_p_values,
-    remaining,
+    remaining_decisions,
     text,
     verdict_row,
 )
@@ -52,21 +52,21 @@ def verdict(outcome: Outcome, construction: str = REASON, p_value: float | None 
     return statement.verdict(Decision(outcome, p_value), "holds if it is so", "so")
 
 
-def done(*verdicts: Verdict) -> Done:
+def entry(*verdicts: Verdict) -> Done:
     return Done("checkpoint-table1", {}, correct_p_values(verdicts))
 
 
 def test_it_counts_nowhere() -> None:
     built, plain = verdict(Outcome.HOLDS), verdict(Outcome.HOLDS, "", 0.001)
-    both = done(built, plain, plain)
+    both = entry(built, plain, plain)
     assert (Tally.of([both]).holds, Tally.of([both]).construction) == (2, 1)
     assert Tally.of([both]).words == "2 statements hold; 1 more holds by construction"
     # The family of Holm's correction has two members, not three.
     assert both.verdicts[0].adjusted is None
     assert [item.adjusted for item in both.verdicts[1:]] == [0.002, 0.002]
-    assert remaining(both.verdicts).startswith("Of 2 tests")
-    assert belief([done(built)]).words == "Nothing can be compared."
-    assert [(group.title, len(group.found)) for group in groups([done(built, plain)])] == [
+    assert remaining_decisions(both.verdicts).startswith("Of 2 tests")
+    assert belief([entry(built)]).words == "Nothing can be compared."
+    assert [(group.title, len(group.found)) for group in groups([entry(built, plain)])] == [
         ("A paper says it, and it holds", 1),
         ("Holds by construction", 1),
     ]
@@ -77,7 +77,7 @@ def test_what_does_not_hold_counts_whatever_was_expected(outcome: Outcome) -> No
     """Then the code is wrong, or the reason is."""
     broken = verdict(outcome)
     assert not broken.by_construction and broken.counted_as == outcome
-    tally = Tally.of([done(broken)])
+    tally = Tally.of([entry(broken)])
     assert (tally.fails + tally.undecided, tally.construction) == (1, 0)
 
 

@@ -121,11 +121,11 @@ def test_a_number_of_none_where_none_is_legal() -> None:
 def test_only_simulating_experiments_get_a_store(tmp_path: Path) -> None:
     given: list[Resources] = []
 
-    def simulating(parameters: Sizes, seed: int, resources: Resources) -> Tables:
+    def measure_with_resources(parameters: Sizes, seed: int, resources: Resources) -> Tables:
         given.append(resources)
         return measure(parameters, seed)
 
-    item = replace(EXAMPLE, measure=simulating, stores=True)
+    item = replace(EXAMPLE, measure=measure_with_resources, stores=True)
     run_experiment(item, Sizes(), 0, tmp_path, "0", workers=3)
     assert given == [Resources(tmp_path / "runs", workers=3, progress=False)]
     before = (tmp_path / "test-fig1.csv").read_bytes()

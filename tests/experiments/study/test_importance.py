@@ -14,21 +14,22 @@ from holdfast.experiments.study.verdicts import HYPOTHESIS, Source, Statement, V
 PAPER = text("V")
 
 
-def told(claim: str, outcome: Outcome, p_value: float | None = None, source: Source = PAPER) -> Verdict:
+def verdict(claim: str, outcome: Outcome, p_value: float | None = None, source: Source = PAPER) -> Verdict:
     return Statement(claim, "more", source).verdict(Decision(outcome, p_value), "holds if it is", "1")
 
 
-def done(name: str, *verdicts: Verdict) -> Done:
+def entry(name: str, *verdicts: Verdict) -> Done:
     return Done(name, {}, correct_p_values(verdicts))
 
 
 DONE = [
-    done("beyond-min-size", told("own wrong", Outcome.FAILS, 0.001, HYPOTHESIS), told("open", Outcome.NOT_COMPARABLE)),
-    done("checkpoint-fig3", told("minor wrong", Outcome.FAILS), told("right", Outcome.HOLDS)),
-    done("checkpoint-fig8", told("surest wrong", Outcome.FAILS, 1e-9), told("wrong", Outcome.FAILS, 1e-4)),
-    done("hybrid-fig6", told("shared", Outcome.FAILS, 0.001)),
-    done("hybrid-obs", told("shared", Outcome.FAILS, 0.001), told("weak", Outcome.HOLDS, 0.04),
-         told("?", Outcome.UNDECIDED, 0.4)),
+    entry("beyond-min-size", verdict("own wrong", Outcome.FAILS, 0.001, HYPOTHESIS),
+         verdict("open", Outcome.NOT_COMPARABLE)),
+    entry("checkpoint-fig3", verdict("minor wrong", Outcome.FAILS), verdict("right", Outcome.HOLDS)),
+    entry("checkpoint-fig8", verdict("surest wrong", Outcome.FAILS, 1e-9), verdict("wrong", Outcome.FAILS, 1e-4)),
+    entry("hybrid-fig6", verdict("shared", Outcome.FAILS, 0.001)),
+    entry("hybrid-obs", verdict("shared", Outcome.FAILS, 0.001), verdict("weak", Outcome.HOLDS, 0.04),
+         verdict("?", Outcome.UNDECIDED, 0.4)),
 ]  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def test_a_statement_of_several_experiments_is_one_finding() -> None:
     assert shared.names == ("hybrid-obs", "hybrid-fig6")
     assert sum(len(group.found) for group in groups(DONE)) == sum(len(item.verdicts) for item in DONE) - 1
     # Two outcomes are two findings.
-    other = [*DONE, done("hybrid-fig7", told("shared", Outcome.HOLDS))]
+    other = [*DONE, entry("hybrid-fig7", verdict("shared", Outcome.HOLDS))]
     assert sum(item.verdict.claim == "shared" for group in groups(other) for item in group.found) == 2
 
 
@@ -77,8 +78,10 @@ def test_what_to_believe_is_counted(names: tuple[str, ...], words: str, holds: s
 
 
 def test_nothing_is_believed_of_nothing() -> None:
-    assert belief([done("hybrid-fig1", told("open", Outcome.NOT_COMPARABLE))]).words == "Nothing can be compared."
-    assert belief([done("hybrid-fig1", told("?", Outcome.UNDECIDED))]).words == "Nothing is decided: 1 of 1 is open."
+    assert belief([entry("hybrid-fig1", verdict("open", Outcome.NOT_COMPARABLE))]).words == "Nothing can be compared."
+    assert (
+        belief([entry("hybrid-fig1", verdict("?", Outcome.UNDECIDED))]).words == "Nothing is decided: 1 of 1 is open."
+    )
 
 
 def test_the_main_experiments_are_known() -> None:

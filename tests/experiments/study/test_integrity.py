@@ -18,7 +18,7 @@ from holdfast.experiments.study.integrity import checks
 from holdfast.experiments.sweeps import make_sweep, run_sweep
 from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.workloads.ground.errors import InputError
-from tests.support.seals import sealed_again, unsealed
+from tests.support.seals import remove_seal, sealed_again
 
 TABLE = "job_id,type,submit,nodes,runtime,walltime\n" + "".join(
     f"{job},rigid,{40 * job},{1 + job % 3},{300 + 17 * job % 200},{600 + 100 * (job % 4)}\n" for job in range(16)
@@ -138,7 +138,7 @@ def test_a_document_without_a_seal(place: Path, capsys: pytest.CaptureFixture[st
         path = place / name
         text = path.read_text()
         assert sealed_again(text) == text
-        path.write_text(unsealed(text))
+        path.write_text(remove_seal(text))
         capsys.readouterr()
         assert cli.main(words.split()) == 0
         told = capsys.readouterr().err.splitlines()
@@ -179,7 +179,7 @@ def test_what_cannot_be_verified(name: str, sentence: str, place: Path, capsys: 
 
 
 def test_a_fault_counts_more_than_what_has_no_digest(place: Path) -> None:
-    (place / "plan.json").write_text(unsealed((place / "plan.json").read_text()))
+    (place / "plan.json").write_text(remove_seal((place / "plan.json").read_text()))
     (place / "costs.json").write_text("{")
     assert [item.sealed for item in checks(place / "plan.json")] == [False]
     assert cli.main(["verify", "plan.json", "costs.json"]) == 1

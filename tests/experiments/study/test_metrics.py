@@ -27,7 +27,7 @@ _LABELS = {"mechanism", "type", "week", "round", "stable"}
 _EXPERIMENTS = (BATCH, WEEK, PROFILES, BEYOND)
 
 
-def _known(*groups: Group) -> set[str]:
+def _metric_names(*groups: Group) -> set[str]:
     return {name for group in groups for name in CATALOGUE[group]}
 
 
@@ -39,17 +39,17 @@ def test_every_column_of_a_summary_is_in_the_catalogue() -> None:
     ]
     result = simulate(jobs, 4, outages=[Outage(OutageKind.MAINTENANCE, 500.0, 600.0, 1)])
     told = set(summarize(result)) - _LABELS
-    assert told == _known(Group.SUMMARY, Group.OUTAGES, Group.STOCHASTIC, Group.CANCELLATIONS)
-    assert {name for row in summarize_types(result) for name in row} - _LABELS == _known(Group.TYPES)
+    assert told == _metric_names(Group.SUMMARY, Group.OUTAGES, Group.STOCHASTIC, Group.CANCELLATIONS)
+    assert {name for row in summarize_types(result) for name in row} - _LABELS == _metric_names(Group.TYPES)
 
 
 def test_every_column_of_sweeps_and_loops_is_in_the_catalogue() -> None:
     tables = (table.SUMMARY, table.TYPES, table.ACCOUNTING, table.WEEKS, table.TIMINGS)
     measured = {name for columns in tables for name in columns} - {*table.PARAMETERS, *_LABELS}
-    known = _known(Group.SUMMARY, Group.STOCHASTIC, Group.TYPES, Group.ACCOUNTING, Group.SWEEPS)
+    known = _metric_names(Group.SUMMARY, Group.STOCHASTIC, Group.TYPES, Group.ACCOUNTING, Group.SWEEPS)
     assert measured == known - {"down_node_hours"}
-    assert set(LOOP_COLUMNS) - _LABELS <= _known(Group.SUMMARY, Group.STOCHASTIC, Group.LOOP)
-    assert _known(Group.ACCOUNTING) == {f"{name}_node_hours" for name in (*STATES, "down")}
+    assert set(LOOP_COLUMNS) - _LABELS <= _metric_names(Group.SUMMARY, Group.STOCHASTIC, Group.LOOP)
+    assert _metric_names(Group.ACCOUNTING) == {f"{name}_node_hours" for name in (*STATES, "down")}
 
 
 def test_entries_are_whole_and_one_name_means_one_unit() -> None:

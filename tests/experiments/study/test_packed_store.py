@@ -34,36 +34,36 @@ def work(task: Task) -> list[Row]:
     return [{"number": task.number, "root": task.number**0.5}]
 
 
-def measured(store: Path, seed: int = 0) -> list[Row]:
+def measure(store: Path, seed: int = 0) -> list[Row]:
     DONE.clear()
     return list(collect_rows(work, [Task(number, seed) for number in range(7)], Resources(store, 1), sources="years"))
 
 
 @pytest.fixture
-def packed(tmp_path: Path) -> Path:
-    measured(tmp_path / "runs")
+def store_file(tmp_path: Path) -> Path:
+    measure(tmp_path / "runs")
     record_request(tmp_path / "runs", "hybrid-readings", 0, Years())
     assert export_store(tmp_path / "runs", tmp_path / "rows.xz") == 7
     return tmp_path / "rows.xz"
 
 
-def test_another_store_goes_on_from_it(packed: Path, tmp_path: Path) -> None:
-    rows = measured(tmp_path / "other")
+def test_another_store_goes_on_from_it(store_file: Path, tmp_path: Path) -> None:
+    rows = measure(tmp_path / "other")
     assert len(DONE) == 7
-    assert import_store(packed, tmp_path / "third", ["hybrid-readings"], 0) == 7
-    assert measured(tmp_path / "third") == rows
+    assert import_store(store_file, tmp_path / "third", ["hybrid-readings"], 0) == 7
+    assert measure(tmp_path / "third") == rows
     assert DONE == []
     # What is there already stays, and rows of another seed are others.
-    assert import_store(packed, tmp_path / "third", ["hybrid-readings"], 0) == 0
-    measured(tmp_path / "third", seed=1)
+    assert import_store(store_file, tmp_path / "third", ["hybrid-readings"], 0) == 0
+    measure(tmp_path / "third", seed=1)
     assert len(DONE) == 7
 
 
-def test_the_same_rows_give_the_same_file(packed: Path, tmp_path: Path) -> None:
-    import_store(packed, tmp_path / "third", ["hybrid-readings"], 0)
+def test_the_same_rows_give_the_same_file(store_file: Path, tmp_path: Path) -> None:
+    import_store(store_file, tmp_path / "third", ["hybrid-readings"], 0)
     record_request(tmp_path / "third", "hybrid-readings", 0, Years())
     export_store(tmp_path / "third", tmp_path / "again.xz")
-    assert (tmp_path / "again.xz").read_bytes() == packed.read_bytes()
+    assert (tmp_path / "again.xz").read_bytes() == store_file.read_bytes()
 
 
 def test_a_large_file_is_read_whole(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_large_file_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_a_damaged_piece_is_not_carried(tmp_path: Path) -> None:
-    measured(tmp_path / "runs")
+    measure(tmp_path / "runs")
     first = sorted((tmp_path / "runs" / "pieces").iterdir())[0]
     first.write_text(first.read_text().replace("number", "numbar"))
     assert export_store(tmp_path / "runs", tmp_path / "rows.xz") == 6
@@ -103,25 +103,25 @@ def test_simulations_of_sweeps_are_carried_too(tmp_path: Path) -> None:
     ],
 )
 def test_rows_of_something_else_are_refused(
-    packed: Path, tmp_path: Path, names: list[str], seed: int, words: str
+    store_file: Path, tmp_path: Path, names: list[str], seed: int, words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
-        import_store(packed, tmp_path / "third", names, seed)
+        import_store(store_file, tmp_path / "third", names, seed)
     assert not (tmp_path / "third").exists()
 
 
-def test_rows_of_other_sources_are_refused(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_other_sources_are_refused(store_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_cache, "SOURCES", {"years": lambda: "0" * 16})
     monkeypatch.setattr(packed_store, "SOURCES", {"years": lambda: "0" * 16})
     words = rf"other sources .years [0-9a-f]{{16}}, here years 0000.*their commit is checked out .{commit()}."
     with pytest.raises(InputError, match=words):
-        import_store(packed, tmp_path / "third", ["hybrid-readings"], 0)
+        import_store(store_file, tmp_path / "third", ["hybrid-readings"], 0)
     assert not (tmp_path / "third").exists()
 
 
-def test_what_was_changed_or_cut_off_is_refused(packed: Path, tmp_path: Path) -> None:
-    assert packed_fault(packed) is None
-    whole, lines = packed.read_bytes(), lzma.decompress(packed.read_bytes()).splitlines(keepends=True)
+def test_what_was_changed_or_cut_off_is_refused(store_file: Path, tmp_path: Path) -> None:
+    assert packed_fault(store_file) is None
+    whole, lines = store_file.read_bytes(), lzma.decompress(store_file.read_bytes()).splitlines(keepends=True)
     other = json.loads(lines[1])
     other["rows"][0]["root"] = 99.0
     wrong = {
@@ -132,7 +132,7 @@ def test_what_was_changed_or_cut_off_is_refused(packed: Path, tmp_path: Path) ->
         "without a line": lzma.compress(b"".join([lines[0], *lines[2:]])),
         "nothing": b"",
         "a text": b"{}",
-        "a path": lzma.compress(_sealed([*lines[:-1], b'{"piece":"../../x","sources":"years 0","rows":[]}\n'])),
+        "a path": lzma.compress(_seal([*lines[:-1], b'{"piece":"../../x","sources":"years 0","rows":[]}\n'])),
     }
     for name, content in wrong.items():
         path = tmp_path / f"{name}.xz"
@@ -147,7 +147,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         import_store(tmp_path / "none.xz", tmp_path / "store", ["hybrid-readings"], 0)
 
 
-def _sealed(lines: list[bytes]) -> bytes:
+def _seal(lines: list[bytes]) -> bytes:
     from hashlib import sha256
 
     text = b"".join(lines)

@@ -85,7 +85,7 @@ def test_a_run_without_pictures_leaves_no_machine_of_an_earlier_one(replay: Path
 
 
 def test_figures_without_tables_are_named(replay: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def left_out(words: str) -> list[str]:
+    def undrawn_line(words: str) -> list[str]:
         directory = str(tmp_path / "out")
         assert cli.main(["run", str(replay / "year.swf.gz"), "-o", directory, "--force", *words.split()]) == 0
         capsys.readouterr()
@@ -93,13 +93,13 @@ def test_figures_without_tables_are_named(replay: Path, tmp_path: Path, capsys: 
         return [line for line in capsys.readouterr().out.splitlines() if line.startswith("not drawn")]
 
     several = "not drawn: differences, waits and machine; 'holdfast run --plot' writes their tables (contrasts.csv, "
-    assert left_out("--order fcfs,sjf") == [f"{several}distributions.csv, machine.csv)"]
+    assert undrawn_line("--order fcfs,sjf") == [f"{several}distributions.csv, machine.csv)"]
     single = "not drawn: waits and machine; 'holdfast run --plot' writes their tables (distributions.csv, machine.csv)"
-    assert left_out("") == [single]
-    assert left_out("--plot") == []
+    assert undrawn_line("") == [single]
+    assert undrawn_line("--plot") == []
 
 
-def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def refusal(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     assert cli.main(["plot", *words]) == 2
     sentence = capsys.readouterr().err.strip()
@@ -108,13 +108,13 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_refusals_are_one_sentence(experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no such directory" in refused([str(tmp_path / "none")], capsys)
-    assert "has no tables to draw" in refused([str(tmp_path)], capsys)
-    assert "unknown experiment" in refused([str(experiment), "checkpoint-fig0"], capsys)
-    assert "holds no tables of the experiment checkpoint-fig6" in refused([str(experiment), "checkpoint-fig6"], capsys)
+    assert "no such directory" in refusal([str(tmp_path / "none")], capsys)
+    assert "has no tables to draw" in refusal([str(tmp_path)], capsys)
+    assert "unknown experiment" in refusal([str(experiment), "checkpoint-fig0"], capsys)
+    assert "holds no tables of the experiment checkpoint-fig6" in refusal([str(experiment), "checkpoint-fig6"], capsys)
     file = tmp_path / "file"
     file.touch()
-    assert "is not a directory" in refused([str(file)], capsys)
+    assert "is not a directory" in refusal([str(file)], capsys)
 
 
 @pytest.mark.parametrize("kind", ["experiment", "replay"])
@@ -125,7 +125,7 @@ def test_a_changed_table_is_named(
     path = tmp_path / ("profiles-fig7.csv" if kind == "experiment" else "types.csv")
     path.write_bytes(path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[0] + b"\n")  # a line less
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    assert f"{path}: was changed after it was written" in refused([str(tmp_path)], capsys)
+    assert f"{path}: was changed after it was written" in refusal([str(tmp_path)], capsys)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
@@ -155,7 +155,7 @@ def test_a_damaged_table_is_refused_and_nothing_is_written(
         "rows": lines[0],
     }[damage]
     (tmp_path / "checkpoint-fig3.csv").write_text(content)
-    assert "checkpoint-fig3.csv" in refused([str(tmp_path)], capsys)
+    assert "checkpoint-fig3.csv" in refusal([str(tmp_path)], capsys)
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-fig3.csv"]
 
 
@@ -166,7 +166,7 @@ def test_a_damaged_table_of_a_replay_leaves_no_picture_of_another(
     head, *rows = (replay / "accounting.csv").read_text().splitlines()
     (tmp_path / "accounting.csv").write_text("\n".join([head.replace("lost_node_hours", "1x"), *rows]) + "\n")
     before = {path.name for path in tmp_path.iterdir()}
-    assert "accounting.csv" in refused([str(tmp_path)], capsys)
+    assert "accounting.csv" in refusal([str(tmp_path)], capsys)
     assert {path.name for path in tmp_path.iterdir()} == before
 
 

@@ -220,7 +220,7 @@ def check_page(html: str, directory: Path, names: tuple[str, ...]) -> Page:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done], str]:
+def report_parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done], str]:
     directory = tmp_path_factory.mktemp("report") / "all"
     return directory, *carry_out(directory, tuple(catalogue()), quick=True, workers=2)
 
@@ -231,8 +231,8 @@ PARTS = ('<table class="summary"', '<ul class="belief"', "What failed</h2>", '<s
 
 
 @pytest.mark.system
-def test_the_report_is_whole_and_needs_nothing_else(done: tuple[Path, dict[str, Done], str]) -> None:
-    directory, _, html = done
+def test_the_report_is_whole_and_needs_nothing_else(report_parts: tuple[Path, dict[str, Done], str]) -> None:
+    directory, _, html = report_parts
     page = check_page(html, directory, tuple(catalogue()))
     assert "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha256-" in html
     assert "unsafe" not in html
@@ -256,8 +256,8 @@ def test_the_report_is_whole_and_needs_nothing_else(done: tuple[Path, dict[str, 
 
 
 @pytest.mark.system
-def test_what_fails_is_told_and_the_others_go_on(done: tuple[Path, dict[str, Done], str]) -> None:
-    directory, items, html = done
+def test_what_fails_is_told_and_the_others_go_on(report_parts: tuple[Path, dict[str, Done], str]) -> None:
+    directory, items, html = report_parts
     assert {name for name, item in items.items() if not item.error} == set(GOOD)
     assert items["hybrid-fig2"].error == "a defect of Holdfast or of a plug-in: <too> small"
     assert "measure_plain" in items["hybrid-fig2"].details
@@ -339,8 +339,8 @@ def test_workers_are_no_parameter_of_a_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
-def test_tallies_are_the_verdicts(done: tuple[Path, dict[str, Done], str]) -> None:
-    _, items, _ = done
+def test_tallies_are_the_verdicts(report_parts: tuple[Path, dict[str, Done], str]) -> None:
+    _, items, _ = report_parts
     tally = Tally.of(list(items.values()))
     assert (tally.holds, tally.fails, tally.undecided, tally.open, tally.broken) == (2, 0, 1, 1, 2)
 
@@ -427,11 +427,12 @@ def test_a_killed_reproduction_leaves_no_processes_and_is_continued(tmp_path: Pa
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")
 @pytest.mark.parametrize("width", [360, 390, 1280])
 def test_a_browser_shows_it_without_scrolling_sideways(
-    width: int, tmp_path: Path, done: tuple[Path, dict[str, Done], str]
+    width: int, tmp_path: Path, report_parts: tuple[Path, dict[str, Done], str]
 ) -> None:
     page = tmp_path / "frame.html"
     page.write_text(
-        f'<iframe id="f" src="file://{done[0]}/report.html" style="width:{width}px;height:2000px;border:0"></iframe>'
+        f'<iframe id="f" src="file://{report_parts[0]}/report.html" '
+        f'style="width:{width}px;height:2000px;border:0"></iframe>'
         '<pre id="o"></pre><script>f.onload = () => { const d = f.contentDocument; o.textContent = '
         'd.documentElement.scrollWidth + " " + [...d.images].every(i => i.complete && i.naturalWidth) }</script>'
     )

@@ -13,8 +13,8 @@ from holdfast.experiments.figures.canvas import new_figure
 from holdfast.experiments.study.experiment import Experiment, Tables, all_experiments
 from holdfast.experiments.study.verdicts import HYPOTHESIS, Statement, Verdict
 from tests.experiments.study.test_altered_verdicts import MADE_UP
-from tests.support.tampering import marks, numeric_columns, unnoticed
-from tests.support.unseen import excused, named
+from tests.support.tampering import marks, numeric_columns, unseen_columns
+from tests.support.unseen import excused_columns, is_excused
 
 #: Measured in a tenth of a second, and tampered with in about as much.
 CHEAP = ("checkpoint-fig4", "hybrid-table1", "profiles-fig3", "profiles-fig4", "profiles-fig9", "profiles-table1",
@@ -26,9 +26,11 @@ LONG = ("hybrid-readings",)
 def check(name: str, tables: Tables) -> None:
     experiment = all_experiments()[name]
     columns = [f"{table}.{column}" for table, column in numeric_columns(tables)]
-    assert [column for column in unnoticed(experiment, tables) if not excused(name, column)] == []
+    assert [column for column in unseen_columns(experiment, tables) if not is_excused(name, column)] == []
     # What is listed is there.
-    assert [pattern for pattern in named(name) if not any(fnmatchcase(column, pattern) for column in columns)] == []
+    assert [
+        pattern for pattern in excused_columns(name) if not any(fnmatchcase(column, pattern) for column in columns)
+    ] == []
 
 
 @pytest.mark.parametrize("name", CHEAP)
@@ -81,7 +83,7 @@ def _draw(tables: Tables) -> Any:
     return figure
 
 
-def _made_up(**changes: Any) -> Experiment:
+def _fictitious_experiment(**changes: Any) -> Experiment:
     item = Experiment("beyond-made-up", "t", "q", None, None, lambda *_: {}, _judge, _draw)
     return replace(item, **changes)
 
@@ -90,9 +92,9 @@ def test_a_column_that_nothing_shows_is_found() -> None:
     tables: Mapping[str, Any] = {"": ROWS, "more": [{"a": 1, "b": True, "c": None}, {"a": 2, "b": False, "c": 0.5}]}
     assert numeric_columns(tables) == [("", "trace"), ("", "seen"), ("", "drawn"), ("", "idle"), ("more", "a"),
                                        ("more", "c")]  # fmt: skip
-    assert unnoticed(_made_up(), tables) == [".idle", "more.a", "more.c"]
+    assert unseen_columns(_fictitious_experiment(), tables) == [".idle", "more.a", "more.c"]
     # Without a picture the main table stands on the page.
-    assert unnoticed(_made_up(draw=None), tables) == ["more.a", "more.c"]
+    assert unseen_columns(_fictitious_experiment(draw=None), tables) == ["more.a", "more.c"]
 
 
 def test_marks_are_what_is_drawn() -> None:
@@ -103,7 +105,7 @@ def test_marks_are_what_is_drawn() -> None:
 
 
 def test_exceptions_are_of_experiments_that_there_are() -> None:
-    assert excused("checkpoint-fig4", "reservations.length")
-    assert not excused("checkpoint-fig3", "reservations.length")
-    assert not excused("hybrid-table1", ".jobs")
-    assert named("checkpoint-table1") == [".median"]
+    assert is_excused("checkpoint-fig4", "reservations.length")
+    assert not is_excused("checkpoint-fig3", "reservations.length")
+    assert not is_excused("hybrid-table1", ".jobs")
+    assert excused_columns("checkpoint-table1") == [".median"]

@@ -31,7 +31,7 @@ from holdfast.experiments.study.verdicts import (
     correct_p_values,
     format_p,
     reference,
-    remaining,
+    remaining_decisions,
     table,
     verdict_row,
 )
@@ -224,8 +224,8 @@ def test_holm_is_the_textbook_and_tells_what_remains() -> None:
         ]
     )
     assert [verdict.survives for verdict in verdicts] == [True, True, False, False, True, False]
-    assert "Of 4 tests, 2 decide" in remaining(verdicts)
-    assert "leaves 2 (1 holds, 1 does not hold)" in remaining(verdicts)
+    assert "Of 4 tests, 2 decide" in remaining_decisions(verdicts)
+    assert "leaves 2 (1 holds, 1 does not hold)" in remaining_decisions(verdicts)
     assert verdict_row(verdicts[0])["source"] == "hypothesis"
 
 
@@ -263,10 +263,10 @@ def test_what_holds_by_construction_is_no_test() -> None:
     weak = Statement("it is wide", "more", HYPOTHESIS).verdict(Decision(HOLDS, 0.03), "holds if so", "1")
     verdicts = correct_p_values([holds, fails, weak])
     assert [verdict.adjusted for verdict in verdicts] == [None, pytest.approx(0.02), pytest.approx(0.03)]
-    assert remaining(verdicts) == (
+    assert remaining_decisions(verdicts) == (
         "Of 2 tests, 2 decide at 5 % each; Holm's correction for their number leaves 2 (1 holds, 1 does not hold)."
     )
-    assert remaining(verdicts[:2]) == ""
+    assert remaining_decisions(verdicts[:2]) == ""
 
 
 def test_p_values_are_told_to_two_digits_and_survive_below_five_per_cent() -> None:
@@ -281,9 +281,9 @@ def test_p_values_are_told_to_two_digits_and_survive_below_five_per_cent() -> No
     assert [verdict(HOLDS, 0.01, adjusted).survives for adjusted in (0.049, 0.05, None)] == [True, False, True]
     assert not verdict(UNDECIDED, 0.01, 0.01).survives
     open_ = verdict(UNDECIDED, 0.4, None)
-    assert remaining([verdict(FAILS, 0.01, 0.02), open_]) == (
+    assert remaining_decisions([verdict(FAILS, 0.01, 0.02), open_]) == (
         "Of 2 tests, 1 decides at 5 % each; Holm's correction for their number leaves 1 (0 hold, 1 does not hold)."
     )
     refuted = [verdict(FAILS, 0.001, 0.002)] * 2
-    assert remaining(refuted).endswith("leaves 2 (0 hold, 2 do not hold).")
-    assert remaining([open_, open_]).startswith("Of 2 tests, 0 decide at 5 % each;")
+    assert remaining_decisions(refuted).endswith("leaves 2 (0 hold, 2 do not hold).")
+    assert remaining_decisions([open_, open_]).startswith("Of 2 tests, 0 decide at 5 % each;")

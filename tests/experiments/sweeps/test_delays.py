@@ -11,7 +11,7 @@ from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.table.job import JobType
 
 
-def counted(records: list[JobRecord], nodes: int, tolerance: int, gathering: int) -> tuple[int, int]:
+def count_one_by_one(records: list[JobRecord], nodes: int, tolerance: int, gathering: int) -> tuple[int, int]:
     """The same by inserting each job among those that are present at its arrival."""
     arrivals = sorted(
         (job.queued, job.job_id, job.start, job.end, job.nodes)
@@ -56,7 +56,7 @@ def test_delays_are_those_of_a_plain_loop() -> None:
         rng = Random(seed)
         records = [random_record(job_id, rng) for job_id in rng.sample(range(1000), rng.randrange(30))]
         found = count_delays(Records.of(records), 15, 1, 2)
-        expected = counted(records, 15, SECOND, 2 * SECOND)
+        expected = count_one_by_one(records, 15, SECOND, 2 * SECOND)
         assert (found["delayed_on_demand"], found["crowded_on_demand"]) == expected
         seen.add(expected)
     assert len(seen) > 20

@@ -51,7 +51,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Killed by force.
 
 
-def started(directory: Path, *words: str, before: str = "") -> subprocess.Popen[str]:
+def start_sweep(directory: Path, *words: str, before: str = "") -> subprocess.Popen[str]:
     """The command in a process of its own; its output comes to a file."""
     (directory / "a.toml").write_text(TOML)
     command = ["sweep", str(directory / "a.toml"), "-o", str(directory / "out"), *words]
@@ -82,7 +82,7 @@ Store.write = held_back
 """
 
 
-def finished(process: subprocess.Popen[str], directory: Path) -> int:
+def exit_status(process: subprocess.Popen[str], directory: Path) -> int:
     """The exit status; what was told is shown where a test fails."""
     status = process.wait(timeout=600)
     print((directory / "told.txt").read_text())
@@ -98,7 +98,7 @@ def kill_and_resume(tmp_path: Path, whole: Path, kills: int, seed: int) -> None:
         out = place / "out"
         # The first is killed before anything is stored.
         count = int(rng.integers(1, RUNS - 4)) if number else 0
-        process = started(place, "--workers", "2", before=held_back(place, max(1, count + 3)))
+        process = start_sweep(place, "--workers", "2", before=held_back(place, max(1, count + 3)))
         until(lambda count=count, out=out: out.exists() and len([*out.glob("store/*.jsonl")]) >= count)
         workers = children_of(process.pid)
         process.kill()
@@ -152,7 +152,7 @@ def deadly(run: RunConfiguration) -> RunOutcome:
     return RunOutcome(run.key, {"process": os.getpid()}, {})
 
 
-def held_up(go: str, run: RunConfiguration) -> RunOutcome:
+def delay_run(go: str, run: RunConfiguration) -> RunOutcome:
     """The first three runs end at once, the others when that file is there."""
     assert isinstance(run.workload, GeneratedYear)
     if run.workload.seed >= 3:
@@ -215,7 +215,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(tmp_path: Path) -> None:
     runs, go = some_runs(10), tmp_path / "go"
     with Workforce(workers=2).assemble() as pool:
         outcomes = []
-        for outcome in carry_out(partial(one_by_one, partial(held_up, str(go))), runs, pool):
+        for outcome in carry_out(partial(one_by_one, partial(delay_run, str(go))), runs, pool):
             outcomes.append(outcome)
             if len(outcomes) == 3:
                 os.kill(outcome.measured["process"], signal.SIGKILL)
@@ -229,7 +229,7 @@ def test_an_interruption_between_two_outcomes_leaves_no_warning(tmp_path: Path) 
     go = tmp_path / "go"
     with Workforce(workers=2).assemble() as pool, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        outcomes = carry_out(partial(one_by_one, partial(held_up, str(go))), some_runs(20), pool)
+        outcomes = carry_out(partial(one_by_one, partial(delay_run, str(go))), some_runs(20), pool)
         next(outcomes)
         go.touch()
         del outcomes  # as where an exception goes through the caller
@@ -297,12 +297,12 @@ def test_a_sweep_on_a_dask_cluster_one_of_whose_workers_is_killed(tmp_path: Path
     out = tmp_path / "out"
     with dask_processes(tmp_path, 2) as (address, _, workers):
         third = held_back(tmp_path, RUNS // 3)
-        sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=third)
+        sweep = start_sweep(tmp_path, "--backend", "dask", "--scheduler", address, before=third)
         until(lambda: len([*(out / "store").glob("*.jsonl")]) == RUNS // 3)
         workers[0].kill()
         workers[0].wait()
         (tmp_path / "go").touch()
-        assert finished(sweep, tmp_path) == 0
+        assert exit_status(sweep, tmp_path) == 0
         assert workers[1].poll() is None
     assert contents(out) == contents(whole)
     assert not (out / "failures.json").exists()
@@ -328,14 +328,14 @@ def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> Non
     with dask_processes(tmp_path, 1) as (address, _, workers):
         soon = "from holdfast.experiments.sweeps import clusters\nclusters.LOOK_EVERY, clusters.PATIENCE = 0.1, 1.0\n"
         soon += held_back(tmp_path, 1)
-        sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=soon)
+        sweep = start_sweep(tmp_path, "--backend", "dask", "--scheduler", address, before=soon)
         until(lambda: len([*out.glob("store/*.jsonl")]) >= 1)
         workers[0].kill()
         workers[0].wait()
         (tmp_path / "go").touch()
         until(lambda: "the cluster has had no worker for 1 s: the sweep waits for one" in told.read_text())
         sweep.send_signal(signal.SIGTERM)
-        assert finished(sweep, tmp_path) == 128 + signal.SIGTERM
+        assert exit_status(sweep, tmp_path) == 128 + signal.SIGTERM
     assert "holds the runs that are done, and their tables" in told.read_text().splitlines()[-1]
     assert "Traceback" not in told.read_text()
 
@@ -366,12 +366,12 @@ def test_cancelled_tasks_are_not_logged_and_other_failures_are(
 def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with dask_processes(tmp_path, 1) as (address, scheduler, _):
-        sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=held_back(tmp_path, 3))
+        sweep = start_sweep(tmp_path, "--backend", "dask", "--scheduler", address, before=held_back(tmp_path, 3))
         until(lambda: len([*out.glob("store/*.jsonl")]) == 3)
         scheduler.kill()
         scheduler.wait()
         (tmp_path / "go").touch()
-        assert finished(sweep, tmp_path) == 2
+        assert exit_status(sweep, tmp_path) == 2
     # Before it stands what Dask logs.
     last = (tmp_path / "told.txt").read_text().splitlines()[-1]
     assert last.startswith("holdfast sweep: error: the connection to the scheduler was lost; finished runs are stored")
@@ -414,7 +414,7 @@ def test_a_cluster_is_started_by_its_name_with_its_own_options(tmp_path: Path, w
     options = tmp_path / "options.toml"
     options.write_text("cores = 1\nprocesses = 1\nmemory = '1GB'\n")
     words = ["--backend", "dask", "--workers", "2", "--cluster", "slurm", "--cluster-options", str(options)]
-    assert finished(started(tmp_path, *words, before=stand_in), tmp_path) == 0
+    assert exit_status(start_sweep(tmp_path, *words, before=stand_in), tmp_path) == 0
     assert contents(tmp_path / "out") == contents(whole)
 
 

@@ -27,7 +27,7 @@ from holdfast.experiments.sweeps import (
     sweep,
     table,
 )
-from holdfast.experiments.sweeps.fingerprint import MODEL, deciding, model_fingerprint
+from holdfast.experiments.sweeps.fingerprint import MODEL, model_fingerprint, strip_comments
 from holdfast.experiments.sweeps.grid import RunConfiguration, expand
 from holdfast.experiments.sweeps.progress import Remaining, follow
 from holdfast.experiments.sweeps.store import Store, _seal
@@ -69,7 +69,7 @@ def times(directory: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small sweep, carried out in this process."""
     directory = tmp_path_factory.mktemp("sweep")
     assert run_sweep(make_sweep(**SMALL), directory, workers=1).computed == 12
@@ -77,23 +77,23 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[RunConfiguration]]:
+def run_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[RunConfiguration]]:
     """The runs that are carried out."""
     carried_out: list[RunConfiguration] = []
 
-    def counting(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
+    def record_runs(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
         carried_out.extend(runs)
         return simulations.simulate_runs(runs)
 
-    monkeypatch.setattr(sweep, "simulate_runs", counting)
+    monkeypatch.setattr(sweep, "simulate_runs", record_runs)
     return carried_out
 
 
 # What stands in the tables.
 
 
-def test_rows_are_what_simulate_says(done: Path) -> None:
-    summary, types, accounting = (rows(done / f"{name}.csv") for name in ("summary", "types", "accounting"))
+def test_rows_are_what_simulate_says(finished_sweep: Path) -> None:
+    summary, types, accounting = (rows(finished_sweep / f"{name}.csv") for name in ("summary", "types", "accounting"))
     assert len(summary) == len(accounting) == 12
     assert len(types) == 12 * 4
     place = 0
@@ -139,8 +139,8 @@ def test_stochastic_jobs_have_their_metrics_and_others_none(tmp_path: Path) -> N
     assert all(row["planning_seconds"] is not None for row in result.timings[2:])
 
 
-def test_weeks_count_what_arrives(done: Path) -> None:
-    weeks = rows(done / "weeks.csv")
+def test_weeks_count_what_arrives(finished_sweep: Path) -> None:
+    weeks = rows(finished_sweep / "weeks.csv")
     for seed in (0, 1):
         for mix in ("W1", "W5"):
             jobs = assign(generate(ThetaYear(jobs=JOBS), seed), seed=seed, notice_mix=mix)
@@ -159,10 +159,10 @@ def test_weeks_count_what_arrives(done: Path) -> None:
     assert len({tuple(row.values()) for row in weeks}) == len(weeks)
 
 
-def test_times_of_the_clock_stand_apart(done: Path) -> None:
+def test_times_of_the_clock_stand_apart(finished_sweep: Path) -> None:
     assert not set(table.SUMMARY) & {*WALL_CLOCK, "decision_ms_p50"}
-    timings = rows(done / "timings.csv")
-    assert [row["run"] for row in timings] == [row["run"] for row in rows(done / "summary.csv")]
+    timings = rows(finished_sweep / "timings.csv")
+    assert [row["run"] for row in timings] == [row["run"] for row in rows(finished_sweep / "summary.csv")]
     for row in timings:
         decisions = [row[name] for name in ("decision_ms_p50", "decision_ms_p99", "decision_ms_max")]
         if row["mechanism"] == "baseline":  # compiled loops take no decision one by one
@@ -173,10 +173,10 @@ def test_times_of_the_clock_stand_apart(done: Path) -> None:
         assert 10 < float(row["worker_peak_mib"]) < 10_000
 
 
-def test_the_parquet_file_is_the_same_table(done: Path) -> None:
-    parquet = pq.read_table(done / "summary.parquet").to_pylist()
+def test_the_parquet_file_is_the_same_table(finished_sweep: Path) -> None:
+    parquet = pq.read_table(finished_sweep / "summary.parquet").to_pylist()
     assert tuple(parquet[0]) == table.SUMMARY
-    for read, row in zip(parquet, rows(done / "summary.csv"), strict=True):
+    for read, row in zip(parquet, rows(finished_sweep / "summary.csv"), strict=True):
         assert {name: "" if value is None else str(value) for name, value in read.items()} == row
 
 
@@ -192,12 +192,12 @@ def test_without_pyarrow_there_is_no_parquet_file_and_no_old_one(
     assert len(rows(tmp_path / "summary.csv")) == 1
 
 
-def test_the_rows_that_come_back_are_those_of_the_files(done: Path) -> None:
-    result = run_sweep(make_sweep(**SMALL), done, workers=1).complete()
+def test_the_rows_that_come_back_are_those_of_the_files(finished_sweep: Path) -> None:
+    result = run_sweep(make_sweep(**SMALL), finished_sweep, workers=1).complete()
     assert (result.stored, result.computed) == (12, 0)
-    assert list(result.frame["mechanism"]) == [row["mechanism"] for row in rows(done / "summary.csv")]
+    assert list(result.frame["mechanism"]) == [row["mechanism"] for row in rows(finished_sweep / "summary.csv")]
     for name in ("summary", "types", "accounting", "weeks", "timings"):
-        for given, read in zip(getattr(result, name), rows(done / f"{name}.csv"), strict=True):
+        for given, read in zip(getattr(result, name), rows(finished_sweep / f"{name}.csv"), strict=True):
             assert {key: "" if value is None else str(value) for key, value in given.items()} == read
 
 
@@ -206,12 +206,12 @@ def test_rows_appear_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sweep, "_SHARE", math.inf)
     seen: list[list[str]] = []
 
-    def looking(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
+    def read_summaries(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
         for run in runs:
             seen.append([row["run"] for row in rows(tmp_path / "summary.csv")])
             yield from simulations.simulate_runs([run])
 
-    monkeypatch.setattr(sweep, "simulate_runs", looking)
+    monkeypatch.setattr(sweep, "simulate_runs", read_summaries)
     run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
     order = [row["run"] for row in rows(tmp_path / "summary.csv")]
     assert seen == [order[:count] for count in range(12)]
@@ -221,44 +221,46 @@ def test_rows_appear_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_nothing_is_done_twice_and_an_extension_does_only_what_is_new(
-    tmp_path: Path, counted: list[RunConfiguration]
+    tmp_path: Path, run_list: list[RunConfiguration]
 ) -> None:
     part = {**SMALL, "assignment": {"notice_mix": "W5"}, "mechanisms": ["CUP-PAA", "baseline"]}
-    assert run_sweep(make_sweep(**part), tmp_path, workers=1).computed == len(counted) == 4
+    assert run_sweep(make_sweep(**part), tmp_path, workers=1).computed == len(run_list) == 4
     before, stored = contents(tmp_path), times(tmp_path)
     assert run_sweep(make_sweep(**part), tmp_path, workers=1).stored == 4
-    assert len(counted) == 4
+    assert len(run_list) == 4
     assert (contents(tmp_path), times(tmp_path)) == (before, stored)
     result = run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
-    assert (result.stored, result.computed, len(counted)) == (4, 8, 12)
+    assert (result.stored, result.computed, len(run_list)) == (4, 8, 12)
     assert stored.items() < times(tmp_path).items()
     # Back to the smaller grid: its rows alone, from the store.
     assert run_sweep(make_sweep(**part), tmp_path, workers=1).computed == 0
     assert contents(tmp_path) == before
 
 
-def test_the_same_bytes_for_one_process_and_for_two_and_for_an_extended_sweep(done: Path, tmp_path: Path) -> None:
+def test_the_same_bytes_for_one_process_and_for_two_and_for_an_extended_sweep(
+    finished_sweep: Path, tmp_path: Path
+) -> None:
     run_sweep(make_sweep(**{**SMALL, "mechanisms": "CUP-PAA"}), tmp_path, workers=1)
     assert run_sweep(make_sweep(**SMALL), tmp_path, workers=2).computed == 8
-    assert contents(tmp_path) == contents(done)
+    assert contents(tmp_path) == contents(finished_sweep)
 
 
-def test_sweeps_may_share_a_store(tmp_path: Path, counted: list[RunConfiguration]) -> None:
+def test_sweeps_may_share_a_store(tmp_path: Path, run_list: list[RunConfiguration]) -> None:
     run_sweep(make_sweep(**SMALL), tmp_path / "one", store=tmp_path / "store", workers=1)
     smaller = make_sweep(**{**SMALL, "mechanisms": "baseline"})
     assert run_sweep(smaller, tmp_path / "two", store=tmp_path / "store", workers=1).stored == 4
-    assert len(counted) == 12
+    assert len(run_list) == 12
     assert not (tmp_path / "two" / "store").exists()
 
 
 def test_what_is_damaged_is_done_again(
-    tmp_path: Path, counted: list[RunConfiguration], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run_list: list[RunConfiguration], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(execution, "_MOST", 1)
     sweep = make_sweep(**SMALL)
     run_sweep(sweep, tmp_path, workers=1)
     before, stored = contents(tmp_path), times(tmp_path)
-    counted.clear()
+    run_list.clear()
     own = {json.loads(path.read_text())["key"]: path for path in (tmp_path / "store").glob("*.jsonl")}
     paths = [own[run.key] for run in expand(sweep)]
     texts = [path.read_text() for path in paths]
@@ -275,7 +277,7 @@ def test_what_is_damaged_is_done_again(
     paths[6].write_bytes(_seal(json.dumps({**record, "format": 0}).encode()))
     paths[7].unlink()
     assert run_sweep(sweep, tmp_path, workers=1).stored == 4
-    assert [run.key for run in counted] == [run.key for run in expand(sweep)[:8]]
+    assert [run.key for run in run_list] == [run.key for run in expand(sweep)[:8]]
     assert contents(tmp_path) == before
     assert {
         name: times(tmp_path)[name] for name in stored if name in {path.name for path in paths[8:]}
@@ -308,14 +310,16 @@ def test_what_a_killed_sweep_was_writing_is_cleared_away(tmp_path: Path) -> None
     assert not [*tmp_path.rglob("*.part")]
 
 
-def test_small_runs_share_a_file_and_of_a_damaged_one_the_other_lines_count(tmp_path: Path, done: Path) -> None:
+def test_small_runs_share_a_file_and_of_a_damaged_one_the_other_lines_count(
+    tmp_path: Path, finished_sweep: Path
+) -> None:
     run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
     files = {path: path.read_bytes().splitlines(keepends=True) for path in (tmp_path / "store").glob("*.jsonl")}
     assert len(files) < sum(map(len, files.values())) == 12
     path, lines = max(files.items(), key=lambda item: len(item[1]))
     path.write_bytes(b"".join([lines[0][:40] + b"?" + lines[0][41:], *lines[1:]]))
     assert run_sweep(make_sweep(**SMALL), tmp_path, workers=1).computed == 1
-    assert contents(tmp_path) == contents(done)
+    assert contents(tmp_path) == contents(finished_sweep)
 
 
 def test_the_remaining_time_is_that_of_runs_like_those_that_are_left() -> None:
@@ -332,11 +336,11 @@ def test_the_remaining_time_is_that_of_runs_like_those_that_are_left() -> None:
 
 
 def test_an_interrupted_sweep_shows_what_is_done_and_goes_on(
-    done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    finished_sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     carried_out: list[str] = []
 
-    def interrupted(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
+    def interrupt_after_five(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
         for run in runs:
             if len(carried_out) == 5:
                 raise KeyboardInterrupt
@@ -344,11 +348,11 @@ def test_an_interrupted_sweep_shows_what_is_done_and_goes_on(
             yield from simulations.simulate_runs([run])
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(sweep, "simulate_runs", interrupted)
+        patch.setattr(sweep, "simulate_runs", interrupt_after_five)
         run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
     assert [row["run"] for row in rows(tmp_path / "types.csv")][::4] == [key[:12] for key in carried_out]
     assert run_sweep(make_sweep(**SMALL), tmp_path, workers=1).stored == 5
-    assert contents(tmp_path) == contents(done)
+    assert contents(tmp_path) == contents(finished_sweep)
 
 
 def test_a_workload_is_made_once_for_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,11 +360,11 @@ def test_a_workload_is_made_once_for_its_runs(tmp_path: Path, monkeypatch: pytes
     for name in ("generate", "assign"):
         original = getattr(job_tables, name)
 
-        def counting(*arguments: Any, _name: str = name, _call: Any = original, **others: Any) -> Any:
+        def count_call(*arguments: Any, _name: str = name, _call: Any = original, **others: Any) -> Any:
             made[_name] += 1
             return _call(*arguments, **others)
 
-        monkeypatch.setattr(job_tables, name, counting)
+        monkeypatch.setattr(job_tables, name, count_call)
     for cache in (job_tables.job_table, job_tables._trace):
         cache.cache_clear()
     run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
@@ -459,7 +463,7 @@ def test_a_trace_that_has_changed_meanwhile_is_refused(traces: Path) -> None:
 # The command.
 
 
-def test_the_command_sweeps_and_lists(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_sweeps_and_lists(finished_sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.toml"
     path.write_text(f"mechanisms = ['baseline', 'CUA-SPAA', 'CUP-PAA']\n[workload]\nseeds = '0:9'\njobs = {JOBS}\n"
                     "[assignment]\nnotice_mix = ['W1', 'W5']")  # fmt: skip
@@ -473,15 +477,15 @@ def test_the_command_sweeps_and_lists(done: Path, tmp_path: Path, capsys: pytest
     out, err = capsys.readouterr()
     assert out.startswith("12 runs: 0 were stored, 12 done now, 0 failed\n")
     assert "%" not in err.replace("%)", "")  # no progress where it is not read on a terminal
-    assert contents(tmp_path / "out") == contents(done)
+    assert contents(tmp_path / "out") == contents(finished_sweep)
     assert cli.main([*words, "--dry-run", "--set", "workload.seeds=1:3"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[1] for line in listed[:-1]] == ["stored"] * 6 + ["missing"] * 6
     assert listed[0].endswith("seed 1, baseline, notice_mix W1")
 
 
-def test_the_configuration_stands_beside_the_tables(done: Path) -> None:
-    told = json.loads((done / "sweep.json").read_text())
+def test_the_configuration_stands_beside_the_tables(finished_sweep: Path) -> None:
+    told = json.loads((finished_sweep / "sweep.json").read_text())
     assert told["runs"] == 12
     assert told["model"] == model_fingerprint()
     sweep = json.loads(json.dumps(asdict(make_sweep(**SMALL))))
@@ -504,21 +508,21 @@ def test_fingerprints_hold_all_code_and_no_sentence() -> None:
     for path in sorted(path for pattern in MODEL for path in ROOT.glob(pattern)):
         source = path.read_text()
         plain = ast.dump(_WithoutDocstrings().visit(ast.parse(source)))
-        assert ast.dump(ast.parse(deciding(source))) == plain, path
-        assert deciding(source.replace('"""\n', 'A sentence more."""\n')) == deciding(source), path
+        assert ast.dump(ast.parse(strip_comments(source))) == plain, path
+        assert strip_comments(source.replace('"""\n', 'A sentence more."""\n')) == strip_comments(source), path
 
 
 def test_pieces_are_followed_from_the_first_one_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress, "progress_shown", lambda: True)
+    monkeypatch.setattr(progress, "shows_progress", lambda: True)
 
-    def refused() -> Iterator[int]:
+    def refuse() -> Iterator[int]:
         raise InputError("jobs must be 1 or more, not 0")
         yield 0
 
     with pytest.raises(InputError):
-        list(follow(refused(), 3, shown=True))
+        list(follow(refuse(), 3, shown=True))
     assert capsys.readouterr().err == ""
     assert list(follow(iter("abc"), 3, shown=True)) == ["a", "b", "c"]
     assert "1/3" in capsys.readouterr().err

@@ -38,7 +38,7 @@ operated = st.fixed_dictionaries(
 )
 
 
-def told(jobs: list[Job], nodes: int, mechanism: str, job_id: int) -> list[tuple[float, float, int, str]]:
+def job_phases(jobs: list[Job], nodes: int, mechanism: str, job_id: int) -> list[tuple[float, float, int, str]]:
     """The phases of a job: from, to [s], nodes and use."""
     recording = simulate(jobs, nodes, mechanism)
     return [
@@ -51,28 +51,28 @@ def told(jobs: list[Job], nodes: int, mechanism: str, job_id: int) -> list[tuple
 def test_a_rigid_job_that_is_left_alone() -> None:
     # 90 s after the setup, a dump after every 20 s: three dumps, and what is left of the compute at the end.
     job = rigid(1, 0, 2, 100, setup=10, interval=20, cost=5)
-    assert told([job], 2, "N-PAA", 1) == [
+    assert job_phases([job], 2, "N-PAA", 1) == [
         (0, 10, 2, "setup"), (10, 30, 2, "compute"), (30, 35, 2, "checkpoint"), (35, 55, 2, "compute"),
         (55, 60, 2, "checkpoint"), (60, 80, 2, "compute"), (80, 85, 2, "checkpoint"), (85, 100, 2, "compute"),
     ]  # fmt: skip
     # The baseline knows no setup and no checkpoints.
-    assert told([job], 2, "baseline", 1) == [(0, 100, 2, "compute")]
+    assert job_phases([job], 2, "baseline", 1) == [(0, 100, 2, "compute")]
 
 
 def test_a_rigid_job_that_is_preempted_loses_its_setup_and_what_no_checkpoint_holds() -> None:
     jobs = [rigid(1, 0, 2, 100, setup=10, interval=20, cost=5), on_demand(2, 70, 2, 30)]
-    assert told(jobs, 2, "N-PAA", 1) == [
+    assert job_phases(jobs, 2, "N-PAA", 1) == [
         (0, 10, 2, "lost"), (10, 30, 2, "compute"), (30, 35, 2, "checkpoint"), (35, 55, 2, "compute"),
         (55, 60, 2, "checkpoint"), (60, 70, 2, "lost"),
         # 75 s of compute were asked for, 40 are done; of three dumps two.
         (100, 110, 2, "setup"), (110, 130, 2, "compute"), (130, 135, 2, "checkpoint"), (135, 150, 2, "compute"),
     ]  # fmt: skip
-    assert told(jobs, 2, "N-PAA", 2) == [(70, 100, 2, "compute")]
+    assert job_phases(jobs, 2, "N-PAA", 2) == [(70, 100, 2, "compute")]
 
 
 def test_a_malleable_job_keeps_its_work_and_loses_setup_and_warning() -> None:
     jobs = [malleable(1, 0, 4, 100, min_nodes=4, setup=20), on_demand(2, 50, 4, 10)]
-    assert told(jobs, 4, "N-PAA", 1) == [
+    assert job_phases(jobs, 4, "N-PAA", 1) == [
         (0, 20, 4, "lost"), (20, 50, 4, "compute"), (50, 170, 4, "warning"), (180, 200, 4, "setup"),
         (200, 250, 4, "compute"),
     ]  # fmt: skip
@@ -80,7 +80,7 @@ def test_a_malleable_job_keeps_its_work_and_loses_setup_and_warning() -> None:
 
 def test_a_malleable_job_that_shrinks_computes_on_fewer_nodes() -> None:
     jobs = [malleable(1, 0, 4, 100, min_nodes=1, setup=20), on_demand(2, 60, 2, 10)]
-    assert told(jobs, 4, "N-SPAA", 1) == [
+    assert job_phases(jobs, 4, "N-SPAA", 1) == [
         (0, 20, 4, "setup"), (20, 60, 4, "compute"), (60, 70, 2, "compute"), (70, 105, 4, "compute")
     ]  # fmt: skip
 
@@ -101,9 +101,9 @@ def test_a_reservation_that_is_preempted_as_it_starts_and_starts_again() -> None
 
 def test_a_job_that_is_withdrawn_has_done_what_it_has_done() -> None:
     job = rigid(1, 0, 2, 100, setup=10, interval=20, cost=5, cancelled_at=33)
-    assert told([job], 2, "N-PAA", 1) == [(0, 10, 2, "setup"), (10, 30, 2, "compute"), (30, 33, 2, "checkpoint")]
+    assert job_phases([job], 2, "N-PAA", 1) == [(0, 10, 2, "setup"), (10, 30, 2, "compute"), (30, 33, 2, "checkpoint")]
     jobs = [malleable(1, 0, 4, 100, min_nodes=4, setup=20, cancelled_at=90), on_demand(2, 50, 4, 10)]
-    assert told(jobs, 4, "N-PAA", 1) == [(0, 20, 4, "lost"), (20, 50, 4, "compute"), (50, 90, 4, "warning")]
+    assert job_phases(jobs, 4, "N-PAA", 1) == [(0, 20, 4, "lost"), (20, 50, 4, "compute"), (50, 90, 4, "warning")]
 
 
 def test_a_job_that_runs_already_counts_from_the_begin_on() -> None:

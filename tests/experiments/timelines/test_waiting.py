@@ -23,7 +23,7 @@ from tests.support.jobs import malleable, on_demand, rigid
 every_mechanism = pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
 
 
-def told(found: list[Stay]) -> list[tuple[int, float, float, float]]:
+def stays_in_seconds(found: list[Stay]) -> list[tuple[int, float, float, float]]:
     return [(stay.job_id, stay.start / SECOND, stay.end / SECOND, stay.node_ticks / SECOND) for stay in found]
 
 
@@ -33,7 +33,7 @@ def test_what_is_left_of_the_walltime_waits() -> None:
         rigid(1, 0, 2, 100, 120, setup=10, interval=20, cost=5), on_demand(2, 70, 2, 30), rigid(3, 80, 1, 50),
     ]  # fmt: skip
     found = stays(simulate(jobs, 2, "N-PAA"))
-    assert told(found) == [(1, 70, 100, 2 * (120 - 40)), (3, 80, 150, 50)]
+    assert stays_in_seconds(found) == [(1, 70, 100, 2 * (120 - 40)), (3, 80, 150, 50)]
     times, waiting, nodes, work = levels(found)
     assert (times / SECOND).tolist() == [70, 80, 100, 150]
     assert (waiting.tolist(), nodes.tolist()) == ([1, 2, 1, 0], [2, 3, 1, 0])
@@ -46,7 +46,7 @@ def test_what_is_left_of_the_walltime_waits() -> None:
 def test_work_of_a_malleable_job_counts_as_done() -> None:
     jobs = [malleable(1, 0, 4, 100, 200, min_nodes=4, setup=20), on_demand(2, 50, 4, 10)]
     # 30 s of work on 4 nodes before the warning; it waits once its nodes are given up.
-    assert told(stays(simulate(jobs, 4, "N-PAA"))) == [(1, 170, 180, 4 * 200 - 4 * 30)]
+    assert stays_in_seconds(stays(simulate(jobs, 4, "N-PAA"))) == [(1, 170, 180, 4 * 200 - 4 * 30)]
 
 
 def test_an_on_demand_job_that_waits_stands_first() -> None:

@@ -12,7 +12,7 @@ from holdfast.experiments.stories.story import explain
 from holdfast.experiments.tables import read_csv
 from holdfast.experiments.traces.calendar import submits_between
 from holdfast.workloads.logs.trace import Trace, TraceJob
-from tests.workloads.logs.test_sacct_formats import delimited, row
+from tests.workloads.logs.test_sacct_formats import delimited_text, row
 
 START = {"UnixStartTime": "1767225600"}
 
@@ -38,7 +38,7 @@ def test_a_short_log_is_described_in_minutes(tmp_path, capsys):
     rows = [row(n, submit=60 * n, start=60 * n + 30, end=60 * n + 330, limit="10") for n in range(4)]
     iso = dict.fromkeys(("Submit", "Start", "End"), "2026-01-31T23:%02d:00")
     path = tmp_path / "a.txt"
-    path.write_text(delimited(rows))
+    path.write_text(delimited_text(rows))
     assert cli.main(["info", str(path)]) == 0
     out = capsys.readouterr().out
     for line in (
@@ -50,12 +50,12 @@ def test_a_short_log_is_described_in_minutes(tmp_path, capsys):
         "  wait, recorded     mean 30.00 s, median 30.00 s, 95 % within 30.00 s",
     ):
         assert line in out
-    path.write_text(delimited([one | {name: iso[name] % n for name in iso} for n, one in enumerate(rows)]))
+    path.write_text(delimited_text([one | {name: iso[name] % n for name in iso} for n, one in enumerate(rows)]))
     assert cli.main(["info", str(path), "--nodes", "5"]) == 0
     out = capsys.readouterr().out
     assert "Sat 2026-01-31 23:00 to Sat 2026-01-31 23:03 local time" in out
     assert "assumed" not in out
-    path.write_text(delimited(rows[:1]))
+    path.write_text(delimited_text(rows[:1]))
     assert cli.main(["info", str(path), "--where", "partition=batch", "--unit", "cores"]) == 0
     out = capsys.readouterr().out
     assert "  period             all submits at once" in out
@@ -67,7 +67,7 @@ def test_a_short_log_is_described_in_minutes(tmp_path, capsys):
 def test_dates_of_a_run_are_in_the_clock_of_its_log(tmp_path, capsys, local):
     path, out = tmp_path / "a.txt", tmp_path / "out"
     iso = {"Submit": "2026-01-31T23:00:00", "Start": "2026-01-31T23:01:00", "End": "2026-01-31T23:31:00"}
-    path.write_text(delimited([row(1) | (iso if local else {})]))
+    path.write_text(delimited_text([row(1) | (iso if local else {})]))
     assert cli.main(["run", str(path), "-o", str(out), "--mechanism", "baseline", "--events"]) == 0
     capsys.readouterr()
     zone = "local time" if local else "UTC"
@@ -82,7 +82,7 @@ def test_dates_of_a_run_are_in_the_clock_of_its_log(tmp_path, capsys, local):
 
 def test_a_part_of_a_log_is_prepared_run_and_read_back(tmp_path, capsys):
     path, out = tmp_path / "a.txt", tmp_path / "out"
-    path.write_text(delimited([row(n, Partition=("batch", "gpu")[n % 2], submit=n) for n in range(6)]))
+    path.write_text(delimited_text([row(n, Partition=("batch", "gpu")[n % 2], submit=n) for n in range(6)]))
     words = ["run", str(path), "-o", str(out), "--mechanism", "baseline", "--where", "partition=gpu", "--unit", "cores"]
     assert cli.main(words) == 0
     assert "3 jobs on 768 processors; left out: 3 (3 not partition=gpu)" in capsys.readouterr().out

@@ -29,13 +29,13 @@ def job(number: int, submit: float, start: float, request: ResourceRequest) -> R
     return RecordedJob(number, submit, 3600.0, 3600.0, start, "u", request)
 
 
-def compared(*jobs: RecordedJob) -> tuple[Trace, MachineWorkload, Result]:
+def simulate_log(*jobs: RecordedJob) -> tuple[Trace, MachineWorkload, Result]:
     trace, workload = fit_log_to_machine(LogRequests(jobs, Counter(), "log", Counter()), _MACHINE)
     return trace, workload, simulate(as_rigid(trace), trace.nodes or 0, events=False, on_machine=workload)
 
 
 def test_waits_use_and_causes_of_two_partitions() -> None:
-    trace, workload, result = compared(
+    trace, workload, result = simulate_log(
         job(1, 0, 0, ResourceRequest(cores=4, partitions=("a",))),
         job(2, 0, 7200, ResourceRequest(cores=3, partitions=("a",), qos="q")),
         job(3, 0, 0, ResourceRequest(cores=1, gpus={"gpu": 1}, partitions=("g",), qos="r")),
@@ -64,7 +64,7 @@ def test_waits_use_and_causes_of_two_partitions() -> None:
 
 def test_a_machine_that_is_too_small_is_named() -> None:
     request = ResourceRequest(cores=4, partitions=("a",))
-    found = compared(*(job(number, 0, 0, request) for number in range(4)))
+    found = simulate_log(*(job(number, 0, 0, request) for number in range(4)))
     causes = difference_causes(*found, partition_waits(*found))
     assert causes[0].startswith(
         "jobs held up to 16 cores at once, and the machine has 12: nodes are missing in its file"
@@ -73,14 +73,14 @@ def test_a_machine_that_is_too_small_is_named() -> None:
 
 
 def test_without_a_simulation_there_are_no_simulated_waits() -> None:
-    trace, workload, _ = compared(job(1, 0, 60, ResourceRequest(cores=4, partitions=("a",))))
+    trace, workload, _ = simulate_log(job(1, 0, 60, ResourceRequest(cores=4, partitions=("a",))))
     (row,) = partition_waits(trace, workload, None)
     assert (row["recorded"], row["simulated"]) == (60.0, None)
     assert difference_causes(trace, workload, None, [row]) == []
 
 
 def test_use_is_not_known_where_no_start_is_recorded() -> None:
-    trace, workload, result = compared(
+    trace, workload, result = simulate_log(
         job(1, 0, 0, ResourceRequest(cores=4, partitions=("a",)))._replace(start=None),
         job(2, 0, 0, ResourceRequest(cores=1, gpus={"gpu": 1}, partitions=("g",))),
     )

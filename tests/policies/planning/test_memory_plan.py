@@ -41,7 +41,7 @@ def random_case(seed: int) -> tuple[TaskChain, DiscreteDistribution, CostModel]:
     return TaskChain(tasks), distribution, CostModel(rng.uniform(0.5, 2), rng.uniform(0, 1), rng.uniform(0, 5))
 
 
-def spent(
+def expected_time(
     milestones: tuple[float, ...],
     distribution: DiscreteDistribution,
     costs: CostModel,
@@ -80,9 +80,9 @@ def test_no_sequence_is_cheaper(seed: int, varies: bool) -> None:
         for size in range(inner.size + 1)
         for chosen in combinations(inner.tolist(), size)
     ]
-    best = min(spent(sequence, distribution, costs, model, varies) for sequence in every)
+    best = min(expected_time(sequence, distribution, costs, model, varies) for sequence in every)
     assert plan.expected_cost(distribution) == pytest.approx(best, rel=1e-12)
-    assert spent(tuple(plan.milestones), distribution, costs, model, varies) == pytest.approx(best, rel=1e-12)
+    assert expected_time(tuple(plan.milestones), distribution, costs, model, varies) == pytest.approx(best, rel=1e-12)
 
 
 @pytest.mark.parametrize("varies", [False, True])
@@ -103,7 +103,7 @@ def test_v2_is_the_cheapest_with_its_first_reservation(seed: int, varies: bool) 
         for size in range(len(inner) + 1)
         for chosen in combinations(inner, size)
     ]
-    best = min(spent(sequence, distribution, costs, model, varies) for sequence in every)
+    best = min(expected_time(sequence, distribution, costs, model, varies) for sequence in every)
     assert plan.milestones[0] == first
     assert plan.expected_cost(distribution) == pytest.approx(best, rel=1e-12)
     assert plan.memory is not None
@@ -179,7 +179,7 @@ def plan_of(milestones: list[float], memory: list[float]) -> ReservationPlan:
     return ReservationPlan(milestones, True, CostModel(checkpoint=checkpoint, restart=6.0), memory=memory)
 
 
-def told(plan: ReservationPlan, runs: TaskRuns, stopping: int = 0) -> tuple[float, float, int, int, int]:
+def execution_totals(plan: ReservationPlan, runs: TaskRuns, stopping: int = 0) -> tuple[float, float, int, int, int]:
     done = execute(plan, runs, DEVICE, stopping=stopping)
     return (
         float(done.reserved[0]),
@@ -192,7 +192,7 @@ def told(plan: ReservationPlan, runs: TaskRuns, stopping: int = 0) -> tuple[floa
 
 def test_a_run_that_goes_as_planned() -> None:
     # 10 + C(4) = 16; then R 6 + 20 + C(10) = 38.
-    assert told(plan_of([10.0, 30.0], [4.0, 10.0]), one_run((15.0, 4.0), (10.0, 10.0))) == (
+    assert execution_totals(plan_of([10.0, 30.0], [4.0, 10.0]), one_run((15.0, 4.0), (10.0, 10.0))) == (
         54.0,
         16 * 4 + 380.0,
         2,
@@ -204,31 +204,37 @@ def test_a_run_that_goes_as_planned() -> None:
 def test_a_checkpoint_that_is_too_small() -> None:
     # At 10 the second task is in its 9 GB, C(9) = 11 > C(4) = 6; but 9 GB exceed the request of 4 before.
     run = one_run((8.0, 4.0), (17.0, 9.0))
-    assert told(plan_of([10.0, 30.0], [4.0, 10.0]), run) == (16.0 + 16.0 + 42.0, 16 * 4 + 16 * 10 + 420.0, 3, 1, 1)
+    assert execution_totals(plan_of([10.0, 30.0], [4.0, 10.0]), run) == (
+        16.0 + 16.0 + 42.0,
+        16 * 4 + 16 * 10 + 420.0,
+        3,
+        1,
+        1,
+    )
     # The same with enough memory from the start: the checkpoint is lost, and the second reservation begins at 0.
     plan = plan_of([10.0, 30.0], [4.0, 10.0])
     ample = ReservationPlan(plan.milestones, True, plan.costs, memory=[10.0, 10.0])
-    assert told(ample, run) == (16.0 + 42.0, 580.0, 2, 1, 0)
+    assert execution_totals(ample, run) == (16.0 + 42.0, 580.0, 2, 1, 0)
 
 
 def test_memory_that_no_reservation_asks_for() -> None:
     # 12 GB against 4, then the plan's most, 10, then half as much again.
     run = one_run((5.0, 12.0), (4.0, 1.0))
-    assert told(plan_of([10.0, 30.0], [4.0, 10.0]), run) == (48.0, 16.0 * (4 + 10 + 15), 3, 0, 2)
+    assert execution_totals(plan_of([10.0, 30.0], [4.0, 10.0]), run) == (48.0, 16.0 * (4 + 10 + 15), 3, 0, 2)
 
 
 def test_a_run_that_stops_before_its_heavy_task() -> None:
     # The heavy task would begin at 8: the run waits there, and the second reservation does 8 to 30.
     run = one_run((8.0, 4.0), (17.0, 9.0))
-    assert told(plan_of([10.0, 30.0], [4.0, 10.0]), run, 1) == (16.0 + 6 + 22 + 12, 64.0 + 400.0, 2, 0, 0)
+    assert execution_totals(plan_of([10.0, 30.0], [4.0, 10.0]), run, 1) == (16.0 + 6 + 22 + 12, 64.0 + 400.0, 2, 0, 0)
     # One that is heavy from the start cannot.
-    assert told(plan_of([10.0, 30.0], [4.0, 10.0]), one_run((25.0, 9.0)), 1)[4] == 1
+    assert execution_totals(plan_of([10.0, 30.0], [4.0, 10.0]), one_run((25.0, 9.0)), 1)[4] == 1
 
 
 def test_a_run_beyond_the_plan_is_extended() -> None:
     # 10, 30, then 45: R 6 + 15 + C(10).
     run = one_run((40.0, 4.0))
-    assert told(plan_of([10.0, 30.0], [4.0, 10.0]), run) == (16.0 + 38.0 + 33.0, 64.0 + 710.0, 3, 0, 0)
+    assert execution_totals(plan_of([10.0, 30.0], [4.0, 10.0]), run) == (16.0 + 38.0 + 33.0, 64.0 + 710.0, 3, 0, 0)
 
 
 def test_without_failures_a_run_pays_what_the_plan_says() -> None:

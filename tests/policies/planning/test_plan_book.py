@@ -193,14 +193,14 @@ def test_planning_is_no_time_of_the_scheduler(monkeypatch: pytest.MonkeyPatch) -
     """By a clock that only planning advances, by an hour each time."""
     clock = [0.0]
 
-    def priced(nodes: int) -> tuple[float, float, float]:
+    def price(nodes: int) -> tuple[float, float, float]:
         clock[0] += 3600.0
         return 1.0, 0.0, 0.0
 
     for module in (simulation, event_loop, submissions):
         monkeypatch.setattr(module, "perf_counter", lambda: clock[0])
     jobs = [stochastic(number, 50.0 * number, 1, 90.0, "maximum") for number in range(4)]
-    result = simulate(jobs, 1, planner=Planner(fit="discrete", least=2, prices=priced))
+    result = simulate(jobs, 1, planner=Planner(fit="discrete", least=2, prices=price))
     assert clock[0] >= 4 * 3600
     assert result.planning_seconds == clock[0]
     assert result.engine_seconds == 0

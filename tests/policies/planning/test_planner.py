@@ -168,7 +168,7 @@ def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPa
     wave = Table(distribution.values, 0.1 + 0.05 * np.sin(7 * distribution.values))
     variants = [CostModel(1, 0.5, 0.1, 0.1, 0.2), CostModel(1, 0, 0, wave, 0.1), CostModel(1, 1, 0, wave, wave)]
 
-    def found() -> list[object]:
+    def cheapest_plans() -> list[object]:
         all_found = [
             cheapest(distribution.values, distribution.probabilities, costs, which)
             for costs in variants
@@ -177,17 +177,17 @@ def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPa
         return [(one.cost, one.milestones.tolist(), one.checkpointed.tolist()) for one in all_found]
 
     monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 10**18)
-    plain = found()
+    plain = cheapest_plans()
     monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 0)
     assert object_code(kernel.sweep, kernel.SWEEP) is not None
-    compiled = found()
+    compiled = cheapest_plans()
     assert compiled == plain
     object_code.cache_clear()
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.setitem(sys.modules, "llvmlite", None)
     try:
         assert object_code(kernel.sweep, kernel.SWEEP) is None
-        assert found() == plain
+        assert cheapest_plans() == plain
     finally:
         object_code.cache_clear()
 

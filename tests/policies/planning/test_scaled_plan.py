@@ -156,7 +156,7 @@ def test_verdicts_of_figure_18_can_fail() -> None:
 
 
 def test_verdicts_of_figure_17_can_fail() -> None:
-    def judged(first: float, second: float, memory: list[float], late: int) -> list[Outcome]:
+    def verdict_outcomes(first: float, second: float, memory: list[float], late: int) -> list[Outcome]:
         shown = [
             {"machine": machine, "memory_gb": value, "reservation": place}
             for machine in ("Haswell", "KNL")
@@ -173,8 +173,8 @@ def test_verdicts_of_figure_17_can_fail() -> None:
         made = {"reservations": shown, "shares": shares, "settings": settings, "data": data}
         return [verdict.outcome for verdict in find_experiment("profiles-fig17").judge(made)]
 
-    assert judged(0.18, 0.65, [14.0, 51.0, 11.0], 0) == [Outcome.HOLDS] * 5
-    assert judged(0.3, 0.5, [16.0, 51.0, 51.0], 2) == [Outcome.FAILS] * 5
+    assert verdict_outcomes(0.18, 0.65, [14.0, 51.0, 11.0], 0) == [Outcome.HOLDS] * 5
+    assert verdict_outcomes(0.3, 0.5, [16.0, 51.0, 51.0], 2) == [Outcome.FAILS] * 5
 
 
 def test_measured_runs_save_memory_on_the_other_machine(tmp_path: Path) -> None:

@@ -81,10 +81,10 @@ def test_bounded_least_squares_are_those_of_scipy(sample: tuple[np.ndarray, np.n
     found, _ = optimize.nnls(np.column_stack((x / scale, np.ones_like(x))), y - least * x)
     theirs = least + found[0] / scale, found[1]
 
-    def left_over(slope: float, intercept: float) -> float:
+    def sum_of_squared_residuals(slope: float, intercept: float) -> float:
         return float(np.sum((y - slope * x - intercept) ** 2))
 
-    ours, best = left_over(line.slope, line.intercept), left_over(*theirs)
+    ours, best = sum_of_squared_residuals(line.slope, line.intercept), sum_of_squared_residuals(*theirs)
     assert ours == pytest.approx(best, rel=1e-9, abs=1e-6)
     assert line.at(x) == pytest.approx(theirs[0] * x + theirs[1], abs=1e-4 * (1.0 + float(y.max())))
     if line.r_squared is not None:
@@ -278,15 +278,15 @@ def test_expected_cost_is_expected_response_time(checkpoint: float, restart: flo
 
 
 def test_apply_keeps_what_the_job_takes() -> None:
-    def writing(milestones: np.ndarray) -> np.ndarray:
+    def write_time(milestones: np.ndarray) -> np.ndarray:
         return 0.1 * milestones
 
     model = WaitModel(
         WaitFit(0.5, 60.0), (SizeClass(1, 8, WaitFit(0.1, 0.0, beta=2.0)), SizeClass(9, None, WaitFit(3.0, 9.0)))
     )
-    costs = model.apply(CostModel(checkpoint=writing, restart=5.0), 8)
+    costs = model.apply(CostModel(checkpoint=write_time, restart=5.0), 8)
     assert (costs.alpha, costs.beta, costs.gamma) == (0.1, 2.0, 0.0)
-    assert costs.checkpoint is writing
+    assert costs.checkpoint is write_time
     assert costs.restart == 5.0
     assert model.apply(CostModel()).alpha == 0.5
     assert model.apply(CostModel(), 9).gamma == 9.0
@@ -323,7 +323,7 @@ def test_every_fit_survives_json(sample: tuple[np.ndarray, np.ndarray], classes:
     assert from_document(json.loads(json.dumps(to_document(model), allow_nan=False))) == model
 
 
-def changed(path: str, value: Any) -> dict[str, Any]:
+def changed_document(path: str, value: Any) -> dict[str, Any]:
     """The document with another value at ``a/0/b``; ... takes the key away."""
     told = copy.deepcopy(document())
     at: Any = told
@@ -378,7 +378,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 )
 def test_wrong_documents_name_the_key(path: str, value: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=re.escape(sentence)):
-        from_document(changed(path, value))
+        from_document(changed_document(path, value))
 
 
 def test_what_is_no_document_is_refused() -> None:

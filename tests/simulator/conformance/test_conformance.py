@@ -58,16 +58,16 @@ class Remembering:
         return self.seen.setdefault(job.job_id, len(self.seen))
 
 
-def ageing(job: Any, now: int) -> int:
+def by_age(job: Any, now: int) -> int:
     return -int(now - job.submit) * int(job.nodes)
 
 
-def renaming(job: Any, now: int) -> int:
+def change_submit(job: Any, now: int) -> int:
     job.submit = 0
     return 0
 
 
-def failing(job: Any, now: int) -> float:
+def fail_at_three_nodes(job: Any, now: int) -> float:
     return 1 / (job.nodes - 3)
 
 
@@ -165,7 +165,7 @@ def _held_more(view: Any, request: Any) -> list[Any]:
     return [Hold(request.nodes)]
 
 
-def _held_while_waiting(view: Any, request: Any) -> list[Any]:
+def _hold_free_nodes(view: Any, request: Any) -> list[Any]:
     return [Hold(min(view.free, request.nodes))]
 
 
@@ -174,7 +174,7 @@ def _planned_twice(view: Any, request: Any) -> list[Any]:
     return actions + [action for action in actions if isinstance(action, Expect | Preempt)]
 
 
-def _planned_by_others(view: Any, request: Any) -> list[Any]:
+def _expect_all_runs(view: Any, request: Any) -> list[Any]:
     return [*collect(view, request), *(Expect(run.job_id) for run in view.running)]
 
 
@@ -182,7 +182,7 @@ def _plans_on_demand(view: Any, request: Any) -> list[Any]:
     return [Hold(0), *(Preempt(run.job_id, view.now) for run in view.running if not run.planned)]
 
 
-def _unreserved(view: Any, request: Any) -> list[Any]:
+def _expect_unplanned_runs(view: Any, request: Any) -> list[Any]:
     return [Expect(run.job_id) for run in view.running if not run.planned]
 
 
@@ -216,9 +216,9 @@ BROKEN: list[tuple[str, Any, str, str, str]] = [
     ("runtime", by_runtime, "order", "runtime", "reads the true runtime, which no scheduler knows"),
     ("random", at_random, "order", "deterministic", "is not deterministic: the second call returns"),
     ("state", Remembering, "order", "state", "keeps state between calls"),
-    ("static", Order(ageing, static=True), "order", "static", "declares that its keys never change, but that of job"),
-    ("set", renaming, "order", "view", "modifies what it sees: cannot assign to field 'submit'"),
-    ("raises", failing, "order", "raises", "raises ZeroDivisionError"),
+    ("static", Order(by_age, static=True), "order", "static", "declares that its keys never change, but that of job"),
+    ("set", change_submit, "order", "view", "modifies what it sees: cannot assign to field 'submit'"),
+    ("raises", fail_at_three_nodes, "order", "raises", "raises ZeroDivisionError"),
     ("overfull", _overfull, "backfilling", "start", "free"),
     ("twice", Variant(_first_of_the_rest), "backfilling", "start", "twice"),
     ("unknown", Variant(lambda view, starts: [*starts, Start(99, 1)]), "backfilling", "start", "there is no job 99"),
@@ -241,11 +241,11 @@ BROKEN: list[tuple[str, Any, str, str, str]] = [
     ("all room", Arrival(room=_all_room), "arrival", "room", "reports room for"),
     ("half room", Arrival(room=lambda view, request: 0.5), "arrival", "room", "must be a whole number of nodes"),
     ("held more", _held_more, "notice", "hold", " are free"),
-    ("held while waiting", _held_while_waiting, "notice", "hold", "while an on-demand job waits"),
+    ("held while waiting", _hold_free_nodes, "notice", "hold", "while an on-demand job waits"),
     ("planned twice", _planned_twice, "notice", "plan", "planned twice"),
-    ("planned by others", _planned_by_others, "notice", "plan", "is in a plan already"),
+    ("planned by others", _expect_all_runs, "notice", "plan", "is in a plan already"),
     ("plans on-demand", _plans_on_demand, "notice", "plan", "is on-demand and may not be preempted"),
-    ("unreserved", _unreserved, "notice", "hold", "plans without a reservation"),
+    ("unreserved", _expect_unplanned_runs, "notice", "hold", "plans without a reservation"),
     ("wrong draws", _wrong_draws, "tenants", "start", "must say from which reservations it draws"),
     ("into a window", _greedy, "backfilling", "window", "and its walltime takes nodes that a window needs"),
     ("grows rigid", lambda view, promises: [Expand(run.job_id, 1) for run in view.running], "expansion", "growth", ""),
@@ -317,37 +317,39 @@ class TestStrategies:
     """Broken planning strategies."""
 
     @staticmethod
-    def _found(strategy: Any) -> dict[str, str]:
+    def _problems(strategy: Any) -> dict[str, str]:
         return {finding.rule: finding.what for finding in check_policy(strategy, "strategy").findings}
 
     def test_what_is_no_plan(self) -> None:
-        assert "must answer with a ReservationPlan, not list" in self._found(lambda distribution, costs: [1.0])["plan"]
+        assert (
+            "must answer with a ReservationPlan, not list" in self._problems(lambda distribution, costs: [1.0])["plan"]
+        )
 
     def test_a_plan_for_other_costs(self) -> None:
-        found = self._found(lambda distribution, costs: ReservationPlan([3600.0], False, CostModel(alpha=7.0)))
+        found = self._problems(lambda distribution, costs: ReservationPlan([3600.0], False, CostModel(alpha=7.0)))
         assert "instead of" in found["costs"]
 
     def test_milestones_that_fall(self) -> None:
-        found = self._found(lambda distribution, costs: ReservationPlan([3600.0, 1800.0], False, costs))
+        found = self._problems(lambda distribution, costs: ReservationPlan([3600.0, 1800.0], False, costs))
         assert "raises" in found["raises"]
 
     def test_a_plan_that_differs_each_time(self) -> None:
-        found = self._found(lambda distribution, costs: ReservationPlan([3600.0 + random.random()], False, costs))
+        found = self._problems(lambda distribution, costs: ReservationPlan([3600.0 + random.random()], False, costs))
         assert "not reproducible" in found["deterministic"]
 
     def test_runs_that_are_changed(self) -> None:
-        def sorting(runs: Any, costs: CostModel, *, k: int = 5) -> ReservationPlan:
+        def sort_runs(runs: Any, costs: CostModel, *, k: int = 5) -> ReservationPlan:
             if isinstance(runs, np.ndarray):
                 runs.sort()
             return ReservationPlan([3600.0], False, costs)
 
-        assert "modifies the runs" in self._found(sorting)["view"]
+        assert "modifies the runs" in self._problems(sort_runs)["view"]
 
     def test_more_arguments(self) -> None:
-        def demanding(distribution: Any, costs: CostModel, weather: str) -> ReservationPlan:
+        def demand_weather(distribution: Any, costs: CostModel, weather: str) -> ReservationPlan:
             return ReservationPlan([3600.0], False, costs)
 
-        assert self._found(demanding) == {
+        assert self._problems(demand_weather) == {
             "arguments": "needs weather in addition to a distribution and costs, which no option can set"
         }
 
@@ -357,7 +359,7 @@ class TestKinds:
         ("policy", "kind"),
         [
             ("wfp3", "order"), ("easy", "backfilling"), ("fits", "tenants"), ("CUA", "notice"), ("SPAA", "arrival"),
-            ("masi", "strategy"), (ageing, "order"), (Remembering, "order"), (collect, "notice"), (plan, "notice"),
+            ("masi", "strategy"), (by_age, "order"), (Remembering, "order"), (collect, "notice"), (plan, "notice"),
             (ShrinkPreemptAtArrival(), "arrival"), (ShrinkPreemptAtArrival, "arrival"), (Easy, "backfilling"),
             (STRATEGIES["maximum"], "strategy"), ("holdfast.policies.orders.requests:smallest", "order"),
         ],

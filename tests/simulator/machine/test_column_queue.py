@@ -90,7 +90,7 @@ def test_the_order_is_that_of_the_short_queue(name: str, data: st.DataObject) ->
     assert isinstance(found, ColumnQueue)
     # As a pass asks: the first few, then those behind them that fit, then those that do not delay the first.
     assert [job for job, _ in zip(found, range(skipped), strict=False)] == expected[:skipped]
-    candidates = found.fitting(skipped, free)
+    candidates = found.candidates(skipped, free)
     behind = [job for job in expected[skipped:] if job.min_nodes <= free]
     assert bool(candidates) is bool(behind)
     assert isinstance(candidates, Fitting)
@@ -102,7 +102,7 @@ def test_the_order_is_that_of_the_short_queue(name: str, data: st.DataObject) ->
         job for job in behind if job.min_nodes <= free and (job.walltime <= latest or job.min_nodes <= extra)
     ]
     assert list(found) == expected == found[:]
-    assert [*found.fitting(0, 99)] == expected
+    assert [*found.candidates(0, 99)] == expected
     assert len(found) == len(expected)
     assert [found[place] for place in range(-1, len(expected))] == [expected[-1], *expected]
     assert (found.least, short.in_order(view).least) == (min(job.min_nodes for job in expected),) * 2
@@ -137,16 +137,16 @@ def test_keys_in_arrays_are_those_of_the_order(name: str) -> None:
             assert array.tolist() == exact
 
 
-def seen(table: Table, mechanism: str, **options: Any) -> list[tuple[int | None, int | None, int]]:
+def simulation_outcome(table: Table, mechanism: str, **options: Any) -> list[tuple[int | None, int | None, int]]:
     result = simulate(table.jobs, table.nodes, mechanism, events=False, engine="simpy", **options)
     return [(record.start, record.end, record.preemptions) for record in result.records]
 
 
 def check(table: Table, mechanism: str, **options: Any) -> None:
     with columns_from(float("inf")):
-        expected = seen(table, mechanism, **options)
+        expected = simulation_outcome(table, mechanism, **options)
     with columns_from(2):
-        assert seen(table, mechanism, **options) == expected
+        assert simulation_outcome(table, mechanism, **options) == expected
 
 
 RULES = ("easy", "easy", "none", "easy depth=3", "conservative")
@@ -196,7 +196,7 @@ def test_what_a_waiting_job_asks_for_may_be_renewed() -> None:
     found = queue.in_order(view)
     assert isinstance(found, ColumnQueue)
     assert list(found) == jobs
-    candidates = found.fitting(0, 9)
+    candidates = found.candidates(0, 9)
     candidates.narrow(9, 20 * SECOND, 0)
     assert list(candidates) == [jobs[0], *jobs[2:]]
 

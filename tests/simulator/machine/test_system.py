@@ -117,7 +117,7 @@ class SystemMachine(RuleBasedStateMachine):
         run = self.pick(choice, self.calm())
         goal = next((item for item in self.reservations if item.open), None)
         self.system.preempt(run, "test", beneficiary=goal if planned and not run.borrowed else None)
-        self.forget_the_gone()
+        self.forget_ended_runs()
 
     @precondition(lambda self: self.calm())
     @rule(choice=st.integers(0, 99), change=st.integers(-4, 4))
@@ -141,7 +141,7 @@ class SystemMachine(RuleBasedStateMachine):
             assert done or isinstance(run.job, StochasticJob)
             if isinstance(run.job, StochasticJob) and not done:
                 self.system.resubmit(run.job)
-        self.forget_the_gone()
+        self.forget_ended_runs()
 
     @rule(nodes=st.integers(1, NODES), place=st.floats(0, 1, exclude_max=True))
     def fail(self, nodes: int, place: float) -> None:
@@ -161,7 +161,7 @@ class SystemMachine(RuleBasedStateMachine):
             assert gathering.job in on_demand_jobs
             assert gathering.job.waiting
             self.system.release(gathering)
-        self.forget_the_gone()
+        self.forget_ended_runs()
 
     @precondition(lambda self: any(item.nodes for item in self.failures))
     @rule(choice=st.integers(0, 99))
@@ -175,7 +175,7 @@ class SystemMachine(RuleBasedStateMachine):
         first = min(run.end for run in self.live)
         self.system.now += int(part * max(0, first - self.system.now))
 
-    def forget_the_gone(self) -> None:
+    def forget_ended_runs(self) -> None:
         self.live = [run for run in self.live if not run.over]
 
     @invariant()

@@ -299,7 +299,7 @@ def test_reservations_of_all_or_of_some_waiting_jobs() -> None:
 # Rule 8: limits.
 
 
-def limited(**quota: Any) -> dict[str, Any]:
+def limited_machine(**quota: Any) -> dict[str, Any]:
     return {"nodes": [{"names": "n[1-2]", "cores": 4, "gpus": 2}], "limits": [{"user": "eve", **quota}]}
 
 
@@ -315,7 +315,7 @@ def limited(**quota: Any) -> dict[str, Any]:
 def test_a_job_stopped_by_a_limit_neither_starts_nor_blocks(quota: dict[str, int], asked: dict[str, Any]) -> None:
     jobs = [job(1, 0, 10, user="eve", **asked), job(2, 1, 10, user="eve", **asked), job(3, 2, 10, user="bob", **asked)]
     for kind in ("per_user", "together"):
-        found = replay(limited(**{kind: quota}), *jobs)
+        found = replay(limited_machine(**{kind: quota}), *jobs)
         assert starts(found) == [0, 10, 2]
         stopped = [None if place is None else place.limit for place in found.starts]
         assert [limit and limit.name for limit in stopped] == [None, "eve", None]
@@ -336,7 +336,9 @@ def test_limits_are_for_qos_accounts_users_and_partitions_each_user_or_together(
 
 
 def test_a_job_that_a_limit_never_allows_is_left_out() -> None:
-    found = replay(limited(together={"cores": 3}), job(1, 0, 10, user="eve", cores=4), job(2, 0, 10, user="eve"))
+    found = replay(
+        limited_machine(together={"cores": 3}), job(1, 0, 10, user="eve", cores=4), job(2, 0, 10, user="eve")
+    )
     assert starts(found) == [None, 0]
     assert found.left_out == {"more than a limit ever allows": 1}
 

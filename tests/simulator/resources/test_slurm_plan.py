@@ -121,14 +121,14 @@ def test_a_run_on_other_nodes_takes_the_next_one_into_its_window(other: bool) ->
 def test_nodes_that_complete_are_kept_for_the_job_that_will_have_them() -> None:
     # Three nodes are free, and the first two complete. Job 1 wants two: a plan chooses the first two, and keeps them
     # until they have completed; jobs 2 and 3 want one, and one of them has room on the third.
-    def found(completing: int) -> list[tuple[int, tuple[int, ...]]]:
+    def starts_by_job(completing: int) -> list[tuple[int, tuple[int, ...]]]:
         state = NodeState([(4, 0, 0)] * 3, [1] * 3)
         moment = SlurmPass(SlurmBackfill(), 0, state, [], lambda _: 7, [7], completing=completing)
         queue = [Request(1, 0, need(2, 4), 100 * SECOND), *(Request(n, 0, need(1, 4), 900 * SECOND) for n in (2, 3))]
         return [(request.job, run.nodes) for request, run in moment.starts_now(queue)]
 
-    assert found(0) == [(1, (0, 1)), (2, (2,))]
-    assert found(0b011) == [(2, (2,))]
+    assert starts_by_job(0) == [(1, (0, 1)), (2, (2,))]
+    assert starts_by_job(0b011) == [(2, (2,))]
 
 
 def test_nodes_on_which_a_job_with_gpus_was_tested_come_first() -> None:

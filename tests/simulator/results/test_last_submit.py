@@ -20,7 +20,7 @@ NAME = "utilization_to_last_submit"
 _RUNNING = ("start", "expand", "shrink", "preempt", "complete", "kill", "expire")
 
 
-def summed(result: Result, warmup: float = 0.0, cooldown: float = 0.0) -> float:
+def used_node_time(result: Result, warmup: float = 0.0, cooldown: float = 0.0) -> float:
     """Each stretch of each run by the log, less the losses that are booked in between."""
     submits = [record.submit - result.origin for record in result.records if record.submit is not None]
     if not submits:
@@ -72,4 +72,4 @@ def test_equals_a_sum_over_the_log(mechanism: str, table: Table, window: tuple[f
     if not submits or not any(min(submits) + window[0] <= at <= max(submits) - window[1] for at in submits):
         return
     told = float(summarize(result, window=MeasuredWindow(*window))[NAME])
-    assert told == pytest.approx(summed(result, *window), nan_ok=True, abs=1e-12)
+    assert told == pytest.approx(used_node_time(result, *window), nan_ok=True, abs=1e-12)

@@ -18,7 +18,7 @@ from holdfast.workloads.table.job import Job
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
 
 
-def seen(result: Result) -> dict[int, tuple[float | None, float | None, str]]:
+def job_outcomes(result: Result) -> dict[int, tuple[float | None, float | None, str]]:
     """First start and end [s], and status of each job."""
 
     def seconds(ticks: int | None) -> float | None:
@@ -46,21 +46,21 @@ def node_seconds(result: Result) -> dict[str, float]:
 def test_a_waiting_job_leaves_the_queue() -> None:
     jobs = [rigid(1, 0, 4, 100), rigid(2, 10, 4, 50, cancelled_at=50), rigid(3, 20, 4, 60)]
     result = run(jobs, 4)
-    assert seen(result) == {1: (0, 100, "completed"), 2: (None, 50, "cancelled"), 3: (100, 160, "completed")}
+    assert job_outcomes(result) == {1: (0, 100, "completed"), 2: (None, 50, "cancelled"), 3: (100, 160, "completed")}
     assert events(result, 2) == [(10, "submit", 0, 0), (50, "cancel", 0, 0)]
 
 
 def test_behind_a_head_that_is_withdrawn_others_start_at_once() -> None:
     # Until 40 job 3 would delay job 2, which could start at 100.
     jobs = [rigid(1, 0, 3, 100), rigid(2, 10, 4, 50, cancelled_at=40), rigid(3, 20, 1, 200)]
-    assert seen(run(jobs, 4))[3] == (40, 240, "completed")
+    assert job_outcomes(run(jobs, 4))[3] == (40, 240, "completed")
 
 
 def test_a_running_job_is_ended_and_its_nodes_are_free() -> None:
     # Setup 10, then 20 of computation and a dump of 5, twice, and 3 of a third slice; on two nodes.
     job = rigid(1, 0, 2, 200, setup=10, interval=20, cost=5, cancelled_at=63)
     result = run([job, rigid(2, 5, 2, 10)], 2, "N-PAA")
-    assert seen(result) == {1: (0, 63, "cancelled"), 2: (63, 73, "completed")}
+    assert job_outcomes(result) == {1: (0, 63, "cancelled"), 2: (63, 73, "completed")}
     # All of it is what it was, nothing is lost; job 2 computes 10 s on 2 nodes.
     assert node_seconds(result) == {
         "compute": 2 * 43 + 20,
@@ -84,29 +84,29 @@ def test_the_time_of_an_ended_run_is_what_it_was(at: float, compute: float, chec
 
 
 def test_a_completion_wins() -> None:
-    assert seen(run([rigid(1, 0, 4, 100, cancelled_at=100)], 4)) == {1: (0, 100, "completed")}
-    assert seen(run([rigid(1, 0, 4, 100, cancelled_at=99.999999)], 4)) == {1: (0, 99.999999, "cancelled")}
+    assert job_outcomes(run([rigid(1, 0, 4, 100, cancelled_at=100)], 4)) == {1: (0, 100, "completed")}
+    assert job_outcomes(run([rigid(1, 0, 4, 100, cancelled_at=99.999999)], 4)) == {1: (0, 99.999999, "cancelled")}
 
 
 def test_what_is_done_cannot_be_withdrawn() -> None:
     jobs = [rigid(1, 0, 4, 100, cancelled_at=150), rigid(2, 0, 4, 100)]
     result = run(jobs, 4)
-    assert seen(result) == {1: (0, 100, "completed"), 2: (100, 200, "completed")}
+    assert job_outcomes(result) == {1: (0, 100, "completed"), 2: (100, 200, "completed")}
     assert [entry.event for entry in result.entries if entry.job_id == 1] == ["submit", "start", "complete"]
 
 
 def test_withdrawn_as_soon_as_submitted() -> None:
     jobs = [rigid(1, 0, 4, 100), rigid(2, 10, 1, 50, cancelled_at=10)]
-    assert seen(run(jobs, 8))[2] == (None, 10, "cancelled")
+    assert job_outcomes(run(jobs, 8))[2] == (None, 10, "cancelled")
     # With a pass after every event it is there for one.
-    assert seen(run(jobs, 8, passes="event"))[2] == (10, 10, "cancelled")
+    assert job_outcomes(run(jobs, 8, passes="event"))[2] == (10, 10, "cancelled")
 
 
 def test_under_warning_the_promised_nodes_come_at_once() -> None:
     # Warned at 100, job 1 would vacate at 220.
     jobs = [malleable(1, 0, 4, 400, min_nodes=4, setup=10, cancelled_at=150), on_demand(2, 100, 3, 50)]
     result = run(jobs, 4, "N-PAA")
-    assert seen(result) == {1: (0, 150, "cancelled"), 2: (150, 200, "completed")}
+    assert job_outcomes(result) == {1: (0, 150, "cancelled"), 2: (150, 200, "completed")}
     assert [entry.event for entry in result.entries if entry.job_id == 1] == ["submit", "start", "warn", "cancel"]
     spent = node_seconds(result)
     assert (spent["lost"], spent["warning"], spent["compute"]) == (4 * 10, 4 * 50, 4 * 90 + 3 * 50)
@@ -117,7 +117,7 @@ def test_an_arrived_job_that_waits_for_warned_ones_is_withdrawn() -> None:
     jobs = [malleable(1, 0, 4, 400, min_nodes=4), on_demand(2, 100, 3, 50, cancelled_at=150)]
     result = run(jobs, 4, "N-PAA")
     # The warning is not taken back: job 1 vacates, and has 300 s to go.
-    assert seen(result) == {1: (0, 520, "completed"), 2: (None, 150, "cancelled")}
+    assert job_outcomes(result) == {1: (0, 520, "completed"), 2: (None, 150, "cancelled")}
     assert events(result, 2) == [(100, "submit", 0, 0), (100, "gather", 0, 0), (150, "cancel", 0, 0)]
     assert events(result, 1)[2:] == [
         (100, "warn", 4, 4),
@@ -136,13 +136,13 @@ def test_what_was_gathered_goes_back_to_the_lenders() -> None:
         on_demand(3, 100, 8, 50, cancelled_at=130),
     ]
     result = run(jobs, 8, "N-PAA")
-    assert seen(result)[3] == (None, 130, "cancelled")
+    assert job_outcomes(result)[3] == (None, 130, "cancelled")
     # At 130 job 1 begins anew, on what it lent.
     starts = [
         (entry.time / SECOND, entry.cause) for entry in result.entries if (entry.job_id, entry.event) == (1, "start")
     ]
     assert starts == [(0, "in order"), (130, "returned by 3")]
-    assert seen(result)[1] == (0, 330, "completed")
+    assert job_outcomes(result)[1] == (0, 330, "completed")
     assert node_seconds(result)["held"] == 4 * 30
 
 
@@ -151,19 +151,19 @@ def test_a_shrunk_lender_gets_its_nodes_back() -> None:
     result = run(jobs, 4, "N-SPAA")
     assert events(result, 1)[2:4] == [(100, "shrink", 4, 2), (130, "expand", 2, 4)]
     # 400 of 1,600 node-seconds by 100, 60 more by 130, and 1,140 on 4 nodes.
-    assert seen(result) == {1: (0, 415, "completed"), 2: (100, 130, "cancelled")}
+    assert job_outcomes(result) == {1: (0, 415, "completed"), 2: (100, 130, "cancelled")}
 
 
 def test_a_preempted_lender_resumes() -> None:
     jobs = [rigid(1, 0, 4, 200), on_demand(2, 100, 4, 500, cancelled_at=130), rigid(3, 50, 4, 10)]
     result = run(jobs, 4, "N-PAA")
-    assert seen(result) == {1: (0, 330, "completed"), 2: (100, 130, "cancelled"), 3: (330, 340, "completed")}
+    assert job_outcomes(result) == {1: (0, 330, "completed"), 2: (100, 130, "cancelled"), 3: (330, 340, "completed")}
 
 
 def test_a_lender_that_is_withdrawn_gets_nothing() -> None:
     jobs = [rigid(1, 0, 4, 200, cancelled_at=120), on_demand(2, 100, 4, 50), rigid(3, 50, 4, 10)]
     result = run(jobs, 4, "N-PAA")
-    assert seen(result) == {1: (0, 120, "cancelled"), 2: (100, 150, "completed"), 3: (150, 160, "completed")}
+    assert job_outcomes(result) == {1: (0, 120, "cancelled"), 2: (100, 150, "completed"), 3: (150, 160, "completed")}
     # What it had computed was lost to the preemption, not to its user.
     assert (node_seconds(result)["lost"], result.withdrawn) == (400, 0)
 
@@ -172,7 +172,7 @@ def test_an_on_demand_job_leaves_the_front_of_the_queue() -> None:
     # Job 1 is on-demand, too, and cannot be preempted; while job 2 waits, it is the head.
     jobs = [on_demand(1, 0, 3, 100), on_demand(2, 10, 4, 50, cancelled_at=30), rigid(3, 20, 1, 500)]
     result = run(jobs, 4, "N-PAA")
-    assert seen(result) == {1: (0, 100, "completed"), 2: (None, 30, "cancelled"), 3: (30, 530, "completed")}
+    assert job_outcomes(result) == {1: (0, 100, "completed"), 2: (None, 30, "cancelled"), 3: (30, 530, "completed")}
 
 
 @pytest.mark.parametrize(("cancelled", "start"), [(None, 1600.0), (100.0, 100.0), (0.0, 10.0)])
@@ -180,17 +180,17 @@ def test_a_notice_is_withdrawn(cancelled: float | None, start: float) -> None:
     # Without a word its reservation stands until 600 s after its estimated arrival at 1,000.
     jobs = [on_demand(1, None, 4, 50, notice=0, estimated=1000, cancelled_at=cancelled), rigid(2, 10, 4, 60)]
     result = run(jobs, 4, "CUA-PAA", tenants="none")
-    assert seen(result)[2] == (start, start + 60, "completed")
-    assert seen(result)[1] == (None, None, "no_show" if cancelled is None else "cancelled")
+    assert job_outcomes(result)[2] == (start, start + 60, "completed")
+    assert job_outcomes(result)[1] == (None, None, "no_show" if cancelled is None else "cancelled")
     # The baseline knows nothing of notices.
-    assert seen(run(jobs, 4))[2] == (10, 70, "completed")
+    assert job_outcomes(run(jobs, 4))[2] == (10, 70, "completed")
 
 
 def test_a_tenant_gives_back_what_it_borrowed() -> None:
     # The reservation of job 1 holds 4 nodes from 0 on; job 2 runs on them until 30.
     jobs = [on_demand(1, 100, 4, 50, notice=0, estimated=100), rigid(2, 10, 4, 500, cancelled_at=30)]
     result = run(jobs, 4, "CUA-PAA")
-    assert seen(result) == {1: (100, 150, "completed"), 2: (10, 30, "cancelled")}
+    assert job_outcomes(result) == {1: (100, 150, "completed"), 2: (10, 30, "cancelled")}
     assert events(result, 1)[:3] == [(0, "notice", 0, 0), (0, "reserve", 0, 4), (30, "reserve", 0, 4)]
     assert node_seconds(result)["lost"] == 0
 
@@ -199,7 +199,7 @@ def test_a_planned_victim_is_withdrawn() -> None:
     # Job 2 stands in the plan of job 1, to be preempted at its estimated arrival.
     jobs = [rigid(2, 0, 4, 900, cancelled_at=50), on_demand(1, 200, 4, 50, notice=10, estimated=200)]
     result = run(jobs, 4, "CUP-PAA")
-    assert seen(result) == {2: (0, 50, "cancelled"), 1: (200, 250, "completed")}
+    assert job_outcomes(result) == {2: (0, 50, "cancelled"), 1: (200, 250, "completed")}
     assert node_seconds(result)["held"] == 4 * 150
 
 
@@ -218,7 +218,7 @@ def test_a_stochastic_job_submits_no_further_reservation(at: float, endings: lis
     jobs = [stochastic(1, 0, 2, 25, "p", cancelled_at=at), rigid(2, 1, 2, 5)]
     result = run(jobs, 2, plans=PLANS)
     assert [item.ending for item in result.stochastic[0].reservations] == endings
-    assert seen(result)[1] == (0, at, "cancelled")
+    assert job_outcomes(result)[1] == (0, at, "cancelled")
     assert [entry.event for entry in result.entries if entry.job_id == 1][-1] == "cancel"
     spent = node_seconds(result)
     # Its first reservation works for 10 s and saves for 2 s; the second, on its nodes after job 2, restarts for 1 s.
@@ -240,7 +240,7 @@ def test_cancelled_jobs_are_counted_apart() -> None:
         on_demand(4, 7200, 4, 3600, cancelled_at=9000),
     ]
     result = run(jobs, 4, "N-PAA")
-    assert seen(result) == {
+    assert job_outcomes(result) == {
         1: (0, 3600, "completed"),
         2: (None, 1800, "cancelled"),
         3: (3600, 5400, "cancelled"),

@@ -43,7 +43,7 @@ operated = st.fixed_dictionaries(
 )
 
 
-def told(result: Result, *events: str) -> list[tuple[float, str, int, int, int]]:
+def event_log(result: Result, *events: str) -> list[tuple[float, str, int, int, int]]:
     """The log of some events: seconds, event, id, nodes before and after."""
     return [
         (entry.time / SECOND, entry.event, entry.job_id, entry.before, entry.after)
@@ -52,7 +52,7 @@ def told(result: Result, *events: str) -> list[tuple[float, str, int, int, int]]
     ]
 
 
-def asked_for(job: Job, *, baseline: bool) -> tuple[int, int]:
+def compute_ticks(job: Job, *, baseline: bool) -> tuple[int, int]:
     """Compute node-ticks of a job that is not stochastic, and how far rounding may take them."""
     runtime = job.runtime if not baseline or job.trace_runtime is None else job.trace_runtime
     ticks = to_ticks(runtime)
@@ -124,7 +124,7 @@ def test_laws(mechanism: str, data: st.DataObject, mix: Any, chosen: dict[str, s
 
     # Work is done once.
     plain = [job for job in mix.jobs if job.submit is not None and job.type is not JobType.STOCHASTIC]
-    amounts = [asked_for(job, baseline=mechanism == "baseline") for job in plain]
+    amounts = [compute_ticks(job, baseline=mechanism == "baseline") for job in plain]
     stochastic = sum(course.runtime * by_id[course.job_id].nodes for course in result.stochastic)
     short = accounting.compute - sum(work for work, _ in amounts)
     slack = sum(rounding for _, rounding in amounts)
@@ -209,7 +209,7 @@ def test_a_rigid_job_goes_back_to_its_last_checkpoint() -> None:
     job = rigid(1, 0, 8, 400, setup=10, interval=100, cost=5)
     result = simulate([job], 10, "N-PAA", outages=[Outage(FAILURE, 250, 1000, 1, place=0.5)])
     # Nine nodes are left, so that it starts again at once: setup, and what is left of 375 s of compute less 200.
-    assert told(result, "down", "preempt", "start", "complete") == [
+    assert event_log(result, "down", "preempt", "start", "complete") == [
         (0, "start", 1, 0, 8),
         (250, "preempt", 1, 8, 0),
         (250, "down", -1, 0, 1),
@@ -228,7 +228,7 @@ def test_a_free_node_or_one_that_is_down_fails_for_nobody(place: float) -> None:
     earlier = Outage(FAILURE, 0, 1000, 2, place=0.0)
     result = simulate([job], 10, outages=[earlier, Outage(FAILURE, 100, 200, 1, place=place)])
     assert not result.records[0].preemptions
-    assert [event for event in told(result, "down", "up") if event[2] == -2] == (
+    assert [event for event in event_log(result, "down", "up") if event[2] == -2] == (
         [] if place > 0.9 else [(100, "down", -2, 0, 1), (200, "up", -2, 1, 0)]
     )
 
@@ -238,7 +238,7 @@ def test_several_nodes_are_those_that_stand_beside_each_other() -> None:
     jobs = [rigid(1, 0, 2, 400), rigid(2, 0, 3, 400), rigid(3, 0, 2, 400)]
     result = simulate(jobs, 10, outages=[Outage(FAILURE, 100, 500, 4, place=0.9)])
     assert [record.preemptions for record in result.records] == [0, 0, 1]
-    assert (100, "down", -1, 0, 4) in told(result, "down")
+    assert (100, "down", -1, 0, 4) in event_log(result, "down")
     result = simulate(jobs, 10, outages=[Outage(FAILURE, 100, 500, 4, place=0.4)])
     assert [record.preemptions for record in result.records] == [1, 1, 0]
 
@@ -248,13 +248,13 @@ def test_a_malleable_job_goes_on_without_the_node_while_it_may() -> None:
     job = malleable(1, 0, 8, 900, min_nodes=7, setup=100)
     outages = [Outage(FAILURE, 500, 2000, 1, place=0.5), Outage(FAILURE, 600, 2000, 1, place=0.5)]
     result = simulate([job], 8, "N-PAA", outages=outages[:1])
-    assert told(result, "shrink") == [(500, "shrink", 1, 8, 7)]
+    assert event_log(result, "shrink") == [(500, "shrink", 1, 8, 7)]
     assert result.records[0].end == 500 * SECOND + round(400 * 8 / 7 * SECOND)
     assert result.records[0].lost == 0
     # Below its minimum it is preempted at once: the work is kept, the setup is lost, and it waits for seven nodes.
     result = simulate([job], 8, "N-PAA", outages=outages)
-    assert told(result, "preempt") == [(600, "preempt", 1, 7, 0)]
-    assert not told(result, "warn")
+    assert event_log(result, "preempt") == [(600, "preempt", 1, 7, 0)]
+    assert not event_log(result, "warn")
     assert result.records[0].lost == 8 * 100 * SECOND
     left = 800 * 8 - 400 * 8 - 100 * 7
     assert result.records[0].end == 2100 * SECOND + left * SECOND // 8
@@ -264,7 +264,7 @@ def test_an_on_demand_job_begins_anew_and_takes_what_it_misses() -> None:
     """Its own nodes stay with it; the missing one is that of a rigid job, which goes back to the queue."""
     jobs = [rigid(1, 0, 4, 1000), on_demand(2, 100, 4, 300)]
     result = simulate(jobs, 8, "N-PAA", outages=[Outage(FAILURE, 200, 10_000, 1, place=0.9)])
-    assert told(result, "start", "preempt", "complete") == [
+    assert event_log(result, "start", "preempt", "complete") == [
         (0, "start", 1, 0, 4),
         (100, "start", 2, 0, 4),
         (200, "preempt", 2, 4, 0),
@@ -280,7 +280,7 @@ def test_an_on_demand_job_begins_anew_and_takes_what_it_misses() -> None:
 def test_an_on_demand_job_that_finds_no_nodes_waits_at_the_front() -> None:
     jobs = [on_demand(1, 0, 4, 300), rigid(2, 10, 4, 100), rigid(3, 10, 2, 1000)]
     result = simulate(jobs, 4, "N-PAA", outages=[Outage(FAILURE, 100, 600, 1, place=0)])
-    assert told(result, "wait") == [(100, "wait", 1, 0, 0)]
+    assert event_log(result, "wait") == [(100, "wait", 1, 0, 0)]
     # Job 3 would be in its way at 600.
     assert [record.start for record in result.records] == [0, 900 * SECOND, 1000 * SECOND]
     assert result.records[0].end == 900 * SECOND
@@ -290,7 +290,7 @@ def test_a_node_promised_by_a_job_under_warning_fails() -> None:
     """Job 3 waits until 220 for six nodes of the malleable job; at 150 one of them fails, and job 2 gives one, too."""
     jobs = [malleable(1, 0, 6, 1000, min_nodes=4, setup=0), rigid(2, 0, 2, 1000), on_demand(3, 100, 6, 50)]
     result = simulate(jobs, 8, "N-PAA", outages=[Outage(FAILURE, 150, 10_000, 1, place=0.0)])
-    assert told(result, "warn", "gather", "preempt", "start", "shrink", "down")[2:] == [
+    assert event_log(result, "warn", "gather", "preempt", "start", "shrink", "down")[2:] == [
         (100, "warn", 1, 6, 6),
         (100, "gather", 3, 0, 0),
         (150, "shrink", 1, 6, 5),
@@ -312,7 +312,7 @@ def test_the_only_promised_node_fails_and_another_comes_at_once() -> None:
     jobs = [malleable(1, 0, 1, 1000, min_nodes=1), rigid(3, 0, 1, 1000), on_demand(2, 50, 2, 10)]
     # In order: one held node, that of job 1, that of job 3.
     result = simulate(jobs, 3, "N-PAA", outages=[Outage(FAILURE, 100, 5000, 1, place=0.5)])
-    assert told(result, "gather", "shrink", "preempt", "start", "complete")[2:10] == [
+    assert event_log(result, "gather", "shrink", "preempt", "start", "complete")[2:10] == [
         (50, "gather", 2, 0, 1),
         (100, "shrink", 1, 1, 0),
         (100, "preempt", 1, 0, 0),
@@ -328,7 +328,7 @@ def test_who_has_no_node_left_under_warning_is_queued_again() -> None:
     """Job 2 takes one of two nodes under warning until 220; at 150 both fail, and are there again at 160."""
     jobs = [malleable(1, 0, 2, 1000, min_nodes=2), on_demand(2, 100, 1, 30)]
     result = simulate(jobs, 2, "N-PAA", outages=[Outage(FAILURE, 150, 160, 2, place=0.0)])
-    assert told(result, "preempt", "requeue", "start")[1:] == [
+    assert event_log(result, "preempt", "requeue", "start")[1:] == [
         (150, "preempt", 1, 0, 0), (150, "requeue", 1, 0, 0), (160, "start", 2, 0, 1), (190, "start", 1, 0, 2),
     ]  # fmt: skip
     assert result.accounting.warning == 2 * 50 * SECOND
@@ -342,7 +342,9 @@ def test_a_borrowed_node_fails_under_warning() -> None:
     jobs = [on_demand(1, 5000, 4, 10, notice=0, estimated=5000), malleable(2, 10, 4, 1000, min_nodes=1)]
     outages = [Outage(MAINTENANCE, 100, 400, 4, announced=99), Outage(FAILURE, 150, 500, 1, place=0.5)]
     result = simulate(jobs, 4, "CUA-PAA", outages=outages)
-    assert [step for step in told(result, "warn", "shrink", "preempt", "reserve", "down", "up") if step[0] <= 500] == [
+    assert [
+        step for step in event_log(result, "warn", "shrink", "preempt", "reserve", "down", "up") if step[0] <= 500
+    ] == [
         (0, "reserve", 1, 0, 4),
         (100, "warn", 2, 4, 4),
         (150, "shrink", 2, 4, 3),
@@ -363,7 +365,7 @@ def test_a_reserved_node_fails_and_another_is_collected() -> None:
     """CUA has reserved four idle nodes; job 1 gives up two later, and one of them replaces the failed one."""
     jobs = [rigid(1, 0, 2, 300), on_demand(2, 600, 4, 100, notice=100, estimated=600)]
     result = simulate(jobs, 6, "CUA-PAA", outages=[Outage(FAILURE, 200, 10_000, 1, place=0.0)])
-    assert told(result, "reserve", "down") == [
+    assert event_log(result, "reserve", "down") == [
         (100, "reserve", 2, 0, 4),
         (200, "reserve", 2, 4, 3),
         (200, "down", -1, 0, 1),
@@ -390,7 +392,7 @@ def test_a_preempted_job_resumes_when_the_windows_let_it() -> None:
     """Job 1 loses 10 s for job 2, and on the nodes that this returns at 30 it would run until 130."""
     jobs = [rigid(1, 0, 4, 100), on_demand(2, 10, 4, 20)]
     result = simulate(jobs, 4, "N-PAA", outages=[Outage(MAINTENANCE, 100, 200, 4)])
-    assert told(result, "start", "preempt") == [
+    assert event_log(result, "start", "preempt") == [
         (0, "start", 1, 0, 4),
         (10, "preempt", 1, 4, 0),
         (10, "start", 2, 0, 4),
@@ -399,7 +401,7 @@ def test_a_preempted_job_resumes_when_the_windows_let_it() -> None:
     # Two jobs of which the window leaves one.
     jobs = [rigid(1, 0, 2, 100), rigid(2, 0, 2, 100), on_demand(3, 10, 4, 20)]
     result = simulate(jobs, 4, "N-PAA", outages=[Outage(MAINTENANCE, 100, 200, 2)])
-    assert told(result, "start")[3:] == [(30, "start", 1, 0, 2), (130, "start", 2, 0, 2)]
+    assert event_log(result, "start")[3:] == [(30, "start", 1, 0, 2), (130, "start", 2, 0, 2)]
 
 
 def test_a_shrunk_job_gets_back_what_the_windows_can_spare() -> None:
@@ -407,7 +409,7 @@ def test_a_shrunk_job_gets_back_what_the_windows_can_spare() -> None:
     jobs = [malleable(1, 0, 4, 90, min_nodes=1), on_demand(2, 10, 2, 20)]
     for nodes, events in ((2, []), (1, [(30, "expand", 1, 2, 3)])):
         result = simulate(jobs, 4, "N-SPAA", outages=[Outage(MAINTENANCE, 100, 200, nodes)])
-        assert told(result, "shrink", "expand") == [(10, "shrink", 1, 4, 2), *events]
+        assert event_log(result, "shrink", "expand") == [(10, "shrink", 1, 4, 2), *events]
 
 
 def test_jobs_that_still_run_are_preempted_in_the_order_of_what_they_lose() -> None:
@@ -415,7 +417,7 @@ def test_jobs_that_still_run_are_preempted_in_the_order_of_what_they_lose() -> N
     jobs = [rigid(1, 0, 4, 500), rigid(2, 90, 2, 500)]
     window = Outage(MAINTENANCE, 100, 200, 4, announced=95, name="pump")
     result = simulate(jobs, 8, outages=[window])
-    assert told(result, "announce", "down", "preempt", "start", "up") == [
+    assert event_log(result, "announce", "down", "preempt", "start", "up") == [
         (0, "start", 1, 0, 4),
         (90, "start", 2, 0, 2),
         (95, "announce", -1, 0, 4),
@@ -432,7 +434,7 @@ def test_a_window_may_wait_for_jobs_and_nobody_starts_in_between() -> None:
     jobs = [rigid(1, 0, 4, 150), rigid(2, 0, 2, 120), rigid(3, 110, 1, 10)]
     window = Outage(MAINTENANCE, 100, 300, 8, announced=99, running="wait")
     result = simulate(jobs, 8, outages=[window])
-    assert told(result, "down", "up") == [
+    assert event_log(result, "down", "up") == [
         (100, "down", -1, 0, 2),
         (120, "down", -1, 2, 4),
         (150, "down", -1, 4, 8),
@@ -447,22 +449,22 @@ def test_on_demand_jobs_go_last_and_malleable_ones_with_their_warning() -> None:
     jobs = [malleable(1, 0, 3, 1000, min_nodes=1, setup=10), on_demand(2, 50, 3, 100), rigid(3, 0, 3, 60, 1000)]
     late = Outage(MAINTENANCE, 100, 400, 9, announced=99)
     result = simulate(jobs, 9, "N-PAA", outages=[late])
-    assert told(result, "warn", "preempt", "down", "wait")[:5] == [
+    assert event_log(result, "warn", "preempt", "down", "wait")[:5] == [
         (100, "down", -1, 0, 3),
         (100, "warn", 1, 3, 3),
         (100, "preempt", 2, 3, 0),
         (100, "down", -1, 3, 6),
         (220, "preempt", 1, 3, 0),
     ]
-    assert told(result, "down")[-1] == (220, "down", -1, 6, 9)
-    assert told(result, "start")[3:] == [(400, "start", 2, 0, 3), (400, "start", 1, 0, 3)]
+    assert event_log(result, "down")[-1] == (220, "down", -1, 6, 9)
+    assert event_log(result, "start")[3:] == [(400, "start", 2, 0, 3), (400, "start", 1, 0, 3)]
 
 
 def test_an_arrived_job_that_gathers_gives_way_to_a_window() -> None:
     """Job 2 waits for nodes under warning until 170, and has two; at 100 all four nodes are to go."""
     jobs = [malleable(1, 0, 2, 1000, min_nodes=1), on_demand(2, 50, 4, 30), rigid(3, 0, 2, 1000)]
     result = simulate(jobs, 4, "N-PAA", outages=[Outage(MAINTENANCE, 100, 400, 4, announced=99)])
-    assert told(result, "gather", "wait", "down", "start")[2:] == [
+    assert event_log(result, "gather", "wait", "down", "start")[2:] == [
         (50, "gather", 2, 0, 2),
         (100, "wait", 2, 0, 0),
         (100, "down", -1, 0, 2),
@@ -474,7 +476,7 @@ def test_an_arrived_job_that_gathers_gives_way_to_a_window() -> None:
     # Where a rigid job has what the window needs, it is the one that goes.
     jobs = [malleable(1, 0, 2, 1000, min_nodes=1), on_demand(2, 50, 4, 30), rigid(3, 0, 2, 1000)]
     result = simulate(jobs, 6, "N-PAA", outages=[Outage(MAINTENANCE, 100, 400, 2, announced=99)])
-    assert told(result, "gather", "wait", "preempt") == [
+    assert event_log(result, "gather", "wait", "preempt") == [
         (50, "gather", 2, 0, 2),
         (100, "preempt", 3, 2, 0),
         (170, "preempt", 1, 2, 0),
@@ -484,7 +486,7 @@ def test_an_arrived_job_that_gathers_gives_way_to_a_window() -> None:
 def test_an_arrived_job_that_gathers_gives_way_before_one_that_runs() -> None:
     jobs = [on_demand(4, 0, 2, 1000), malleable(1, 0, 2, 1000, min_nodes=1), on_demand(2, 50, 4, 30)]
     result = simulate(jobs, 6, "N-PAA", outages=[Outage(MAINTENANCE, 100, 400, 2, announced=99)])
-    assert told(result, "wait") == [(100, "wait", 2, 0, 0)]
+    assert event_log(result, "wait") == [(100, "wait", 2, 0, 0)]
     assert result.records[0].preemptions == 0
 
 
@@ -492,7 +494,7 @@ def test_an_on_demand_job_that_was_hit_waits_for_warnings_and_for_nothing_else()
     """Job 2 keeps one node and awaits that of job 1 until 220, whatever becomes free before."""
     jobs = [malleable(1, 0, 1, 1000, min_nodes=1), rigid(3, 0, 2, 150), on_demand(2, 50, 2, 100)]
     result = simulate(jobs, 5, "N-PAA", outages=[Outage(FAILURE, 100, 5000, 1, place=0.3)])
-    assert told(result, "start", "preempt", "gather")[3:] == [
+    assert event_log(result, "start", "preempt", "gather")[3:] == [
         (100, "preempt", 2, 2, 0),
         (100, "gather", 2, 0, 1),
         (220, "preempt", 1, 1, 0),
@@ -524,7 +526,7 @@ def test_a_window_leaves_jobs_in_an_advance_reservation_alone() -> None:
 def test_of_reserved_nodes_those_of_the_latest_notice_go_first() -> None:
     jobs = [on_demand(job_id, 5000, 2, 10, notice=notice, estimated=5000) for job_id, notice in ((2, 0), (1, 10))]
     result = simulate(jobs, 4, "CUA-PAA", outages=[Outage(MAINTENANCE, 50, 60, 2)])
-    assert told(result, "reserve") == [
+    assert event_log(result, "reserve") == [
         (0, "reserve", 2, 0, 2),
         (10, "reserve", 1, 0, 2),
         (50, "reserve", 1, 2, 0),
@@ -537,7 +539,7 @@ def test_nobody_resumes_on_nodes_that_a_window_waits_for() -> None:
     jobs = [rigid(1, 0, 4, 200), on_demand(2, 90, 4, 40)]
     window = Outage(MAINTENANCE, 100, 300, 4, announced=99, running="wait")
     result = simulate(jobs, 4, "N-PAA", outages=[window])
-    assert told(result, "start", "down") == [
+    assert event_log(result, "start", "down") == [
         (0, "start", 1, 0, 4),
         (90, "start", 2, 0, 4),
         (130, "down", -1, 0, 4),
@@ -549,7 +551,7 @@ def test_nodes_that_are_repaired_during_a_whole_window_stay_away() -> None:
     jobs = [rigid(1, 0, 1, 10, 10), rigid(2, 90, 1, 10, 20)]
     outages = [Outage(FAILURE, 20, 150, 1, place=0), Outage(MAINTENANCE, 100, 300, 4)]
     result = simulate(jobs, 4, outages=outages)
-    assert told(result, "down", "up") == [
+    assert event_log(result, "down", "up") == [
         (20, "down", -1, 0, 1),
         (100, "down", -2, 0, 3),
         (150, "up", -1, 1, 0),
@@ -564,7 +566,7 @@ def test_a_window_that_ends_makes_room_for_one_that_begins() -> None:
     outages = [Outage(MAINTENANCE, 200, 300, 4), Outage(MAINTENANCE, 100, 200, 4)]
     result = simulate([rigid(1, 0, 4, 1000)], 8, outages=outages)
     assert not result.records[0].preemptions
-    assert told(result, "down", "up") == [
+    assert event_log(result, "down", "up") == [
         (100, "down", -2, 0, 4),
         (200, "up", -2, 4, 0),
         (200, "down", -1, 0, 4),
@@ -576,7 +578,7 @@ def test_what_ends_in_an_instant_takes_nothing_in_it() -> None:
     """The repair and the window end at 200: the node that comes back is not taken away for no time."""
     outages = [Outage(FAILURE, 50, 200, 1, place=0), Outage(MAINTENANCE, 100, 200, 2)]
     result = simulate([rigid(1, 0, 1, 10), rigid(2, 150, 2, 10)], 2, outages=outages)
-    assert told(result, "down", "up", "start")[1:] == [
+    assert event_log(result, "down", "up", "start")[1:] == [
         (50, "down", -1, 0, 1),
         (100, "down", -2, 0, 1),
         (200, "up", -1, 1, 0),
@@ -603,7 +605,7 @@ def test_an_advance_reservation_is_for_its_jobs_alone() -> None:
     assert [entry.cause for entry in result.entries if entry.event == "start" and entry.job_id in (3, 5)] == [
         "in reservation 1 (demo)"
     ] * 2
-    assert told(result, "reserve", "close") == [
+    assert event_log(result, "reserve", "close") == [
         (100, "reserve", -1, 0, 4),
         (160, "reserve", -1, 3, 4),
         (180, "reserve", -1, 1, 4),
@@ -628,7 +630,7 @@ def test_who_outlasts_an_advance_reservation_goes_on() -> None:
     jobs = [malleable(1, 100, 2, 90, min_nodes=1), rigid(2, 210, 3, 10)]
     outages = [Outage(RESERVATION, 100, 200, 2, jobs=(1,)), Outage(FAILURE, 150, 220, 1, place=0.5)]
     result = simulate(jobs, 3, "N-PAA", outages=outages)
-    assert told(result, "reserve", "shrink", "close", "start", "complete") == [
+    assert event_log(result, "reserve", "shrink", "close", "start", "complete") == [
         (0, "reserve", -1, 0, 2),
         (0, "start", 1, 0, 2),
         (50, "shrink", 1, 2, 1),
@@ -652,7 +654,7 @@ def test_nobody_preempts_jobs_in_an_advance_reservation() -> None:
 def test_what_began_before_the_first_event_begins_with_it() -> None:
     outages = [Outage(MAINTENANCE, 0, 400, 3), Outage(MAINTENANCE, 100, 200, 4), Outage(FAILURE, -50, 450, 1, place=0)]
     result = simulate([rigid(1, 300, 4, 10)], 7, outages=outages)
-    assert [(300 + at, *rest) for at, *rest in told(result, "down", "up", "start")] == [
+    assert [(300 + at, *rest) for at, *rest in event_log(result, "down", "up", "start")] == [
         (300, "down", -1, 0, 3),
         (300, "down", -3, 0, 1),
         (400, "up", -1, 3, 0),

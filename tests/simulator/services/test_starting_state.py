@@ -11,11 +11,11 @@ from holdfast.simulator.results.measured_simulation import MeasuredWindow
 from holdfast.simulator.results.metrics import summarize
 from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.table.job import Job
-from tests.simulator.services.test_cancellations import events, node_seconds, run, seen
+from tests.simulator.services.test_cancellations import events, job_outcomes, node_seconds, run
 from tests.support.jobs import malleable, on_demand, rigid
 
 
-def accounted(result: Result) -> tuple[float, ...]:
+def account_totals(result: Result) -> tuple[float, ...]:
     spent = node_seconds(result)
     return tuple(spent[name] for name in ("setup", "compute", "checkpoint", "lost"))
 
@@ -30,7 +30,7 @@ def test_jobs_run_on_and_wait_on() -> None:
         rigid(5, 70, 4, 5),
     ]
     result = run(jobs, 4)
-    assert seen(result) == {
+    assert job_outcomes(result) == {
         1: (0, 100, "completed"),
         4: (60, 140, "completed"),
         3: (100, 140, "completed"),
@@ -50,8 +50,8 @@ def test_jobs_run_on_and_wait_on() -> None:
 def test_the_remaining_walltime_is_what_the_shadow_time_counts_on() -> None:
     # At 60 job 1 is expected to end at 120: a job of 60 s may pass the head, one of 61 s not.
     state = [rigid(1, 0, 3, 100, 120, running_since=0), rigid(4, 60, 0 + 1, 1, running_since=60), rigid(2, 50, 4, 10)]
-    assert seen(run([*state, rigid(3, 55, 1, 59)], 4))[3] == (61, 120, "completed")
-    assert seen(run([*state, rigid(3, 55, 1, 60)], 4))[3] == (110, 170, "completed")
+    assert job_outcomes(run([*state, rigid(3, 55, 1, 59)], 4))[3] == (61, 120, "completed")
+    assert job_outcomes(run([*state, rigid(3, 55, 1, 60)], 4))[3] == (110, 170, "completed")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_preemption_books_what_was_lost_since_the_beginning(arrival: float, sp
     dumps = 2 if arrival >= 60 else 1
     rest = [10.0, 200 - 10 - 7 * 5 - 20.0 * dumps, (7 - dumps) * 5.0, 0.0]
     again = [4 * (one + other) for one, other in zip(spent, rest, strict=True)]
-    assert list(accounted(result)) == [again[0], again[1] + 10, again[2], again[3]]
+    assert list(account_totals(result)) == [again[0], again[1] + 10, again[2], again[3]]
     assert record.end is not None
     assert record.end / SECOND == arrival + sum(rest)
 
@@ -91,7 +91,7 @@ def test_one_that_completes_or_is_ended_books_what_it_does_from_the_beginning(
     # 60 s are 10 of setup, a slice of 20, a dump of 5, and a slice of 25; at 32 there are 3 of the dump to go.
     whole = rigid(1, 0, 4, 60, setup=10, interval=20, cost=5, running_since=0, cancelled_at=end)
     result = run([whole, rigid(2, 30, 1, 20, running_since=32)], 5, "N-PAA")
-    assert accounted(result) == (0, 4 * compute + 20, 4 * checkpoint, 0)
+    assert account_totals(result) == (0, 4 * compute + 20, 4 * checkpoint, 0)
     assert result.withdrawn == (0 if end == 60 else 4 * (end - 32) * SECOND)
 
 
@@ -110,7 +110,7 @@ def test_a_malleable_job_runs_on() -> None:
         (70, "expand", 2, 4),
         (135, "complete", 4, 0),
     ]
-    assert accounted(result) == (4 * 10, 400 + 5 + 90, 0, 0)
+    assert account_totals(result) == (4 * 10, 400 + 5 + 90, 0, 0)
 
 
 def test_a_warned_malleable_job_loses_its_setup_since_the_beginning() -> None:
@@ -131,8 +131,8 @@ def test_a_job_of_the_state_may_be_withdrawn_and_depended_on() -> None:
         rigid(3, 5, 4, 10, cancelled_at=30),
     ]
     result = run(jobs, 4)
-    assert seen(result) == {1: (10, 50, "cancelled"), 2: (57, 67, "completed"), 3: (None, 30, "cancelled")}
-    assert accounted(result)[1] == 4 * 40 + 4 * 10
+    assert job_outcomes(result) == {1: (10, 50, "cancelled"), 2: (57, 67, "completed"), 3: (None, 30, "cancelled")}
+    assert account_totals(result)[1] == 4 * 40 + 4 * 10
 
 
 NOTICED = {
@@ -174,7 +174,7 @@ def test_only_jobs_submitted_after_the_beginning_are_measured() -> None:
 
 def test_a_state_alone_is_a_replay() -> None:
     result = simulate([rigid(1, 0, 4, 7200, running_since=3600), rigid(2, 0, 4, 10)], 4)
-    assert seen(result) == {1: (3600, 10800, "completed"), 2: (10800, 10810, "completed")}
+    assert job_outcomes(result) == {1: (3600, 10800, "completed"), 2: (10800, 10810, "completed")}
     summary = summarize(result)
     assert summary["jobs"] == 0
     assert math.isnan(float(summary["wait_h"]))

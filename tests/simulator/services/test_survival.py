@@ -24,7 +24,7 @@ from tests.support.jobs import malleable, on_demand, rigid, stochastic
 FEW = 4000
 
 
-def refused_after(jobs: list[Job], nodes: int, rate: FailureRate, mechanism: str = "baseline") -> int:
+def failure_count(jobs: list[Job], nodes: int, rate: FailureRate, mechanism: str = "baseline") -> int:
     with pytest.raises(InputError, match="nodes fail too often for the remaining jobs") as error:
         simulate(jobs, nodes, mechanism, failures=rate)
     return int(str(error.value).partition("during ")[2].partition(" ")[0].replace(",", ""))
@@ -42,15 +42,15 @@ def refused_after(jobs: list[Job], nodes: int, rate: FailureRate, mechanism: str
 )
 def test_a_hopeless_job_is_refused_soon(jobs: list[Job], mechanism: str) -> None:
     # e^(-2 * 85 / 20) is 1 / 4915: one that a table may hold before it is simulated.
-    assert refused_after(jobs, 4, FailureRate(mtbf=20.0, repair=1.0), mechanism) <= FEW
+    assert failure_count(jobs, 4, FailureRate(mtbf=20.0, repair=1.0), mechanism) <= FEW
 
 
 def test_a_wide_job_that_never_finds_its_nodes_is_refused_soon() -> None:
-    assert refused_after([rigid(1, 5000, 90, 10)], 100, FailureRate(mtbf=100.0, repair=900.0)) <= FEW
+    assert failure_count([rigid(1, 5000, 90, 10)], 100, FailureRate(mtbf=100.0, repair=900.0)) <= FEW
 
 
 def test_an_on_demand_job_without_a_chance_is_refused_soon() -> None:
-    assert refused_after([on_demand(1, 0, 2, 85)], 2, FailureRate(mtbf=20.0, repair=1.0), "N-PAA") <= FEW
+    assert failure_count([on_demand(1, 0, 2, 85)], 2, FailureRate(mtbf=20.0, repair=1.0), "N-PAA") <= FEW
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_status_over_time_agrees_with_monte_carlo(chain: TaskChain) -> None:
     expected = runs.finish_shares(TIMES)
     # Five standard errors of a part of the draws, and what a grid of 8,192 cells may differ by.
     assert np.all(np.abs(chain.finish_probabilities(TIMES) - expected) < 5 * np.sqrt(0.25 / draws) + 1e-3)
-    running = chain.running(TIMES)
+    running = chain.running_probabilities(TIMES)
     assert np.all(running >= 0)
     assert np.all(running.sum(axis=0) <= 1 + 1e-12)
     assert np.allclose(running.sum(axis=0) + chain.finish_probabilities(TIMES)[-1], 1.0)
@@ -84,7 +84,7 @@ def test_memory_falls_with_tau(
 
 def test_memory_counts_whoever_runs_with_more_than_tau() -> None:
     chain = mixed_chain()
-    running = chain.running(TIMES)
+    running = chain.running_probabilities(TIMES)
     for time, chance, found in zip(TIMES, running.T, chain.memory_quantile(TIMES, 0.1), strict=True):
         over = [task.memory for task, part in zip(chain.tasks, chance, strict=True) if part > 0.1]
         if over:

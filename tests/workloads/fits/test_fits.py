@@ -40,7 +40,7 @@ from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 SMOOTH = [fit_polynomial, fit_interpolation, fit_kernel]
 
 
-def drawn(distribution: Any, n: int, seed: int = 1) -> Array:
+def draw_samples(distribution: Any, n: int, seed: int = 1) -> Array:
     """Samples at evenly spread levels, jittered, which describe the distribution better than independent ones."""
     rng = np.random.default_rng(seed)
     return np.asarray(distribution.ppf((np.arange(n) + rng.random(n)) / n))
@@ -91,7 +91,7 @@ def test_the_27_of_the_paper() -> None:
 )
 def test_a_family_finds_its_own_distribution(name: str, estimator: str) -> None:
     distribution = MEMBERS[name]
-    samples = Samples.of(drawn(distribution, 300))
+    samples = Samples.of(draw_samples(distribution, 300))
     (fit,) = fit_usual(samples, [name], estimator)
     assert fit.reason_refused is None
     levels = np.linspace(0.02, 0.98, 49)
@@ -146,7 +146,7 @@ def test_plans_from_usual_distributions_lose_little(size: int, most: float) -> N
 
 
 def test_alpha_has_no_mean_unless_a_limit_is_known() -> None:
-    runs = drawn(stats.alpha(3.0, 0.0, 20.0), 100)
+    runs = draw_samples(stats.alpha(3.0, 0.0, 20.0), 100)
     (open_end,) = fit_usual(Samples.of(runs), ["alpha"])
     assert open_end.reason_refused == "its mean is infinite"
     with pytest.raises(ParameterError, match="one that is not refused"):
@@ -158,14 +158,14 @@ def test_alpha_has_no_mean_unless_a_limit_is_known() -> None:
 
 
 def test_parameters_are_those_of_scipy() -> None:
-    (fit,) = fit_usual(Samples.of(drawn(stats.norm(50.0, 3.0), 200)), ["norm"])
+    (fit,) = fit_usual(Samples.of(draw_samples(stats.norm(50.0, 3.0), 200)), ["norm"])
     assert fit.parameters["loc"] == pytest.approx(50.0, abs=0.1)
     assert fit.parameters["scale"] == pytest.approx(3.0, abs=0.1)
 
 
 @lru_cache
 def all_usual() -> list[Fit]:
-    return fit_usual(Samples.of(drawn(stats.lognorm(0.8, 0.0, 15.0), 100)))
+    return fit_usual(Samples.of(draw_samples(stats.lognorm(0.8, 0.0, 15.0), 100)))
 
 
 @pytest.mark.system
@@ -181,7 +181,7 @@ def test_good_fits_come_first_and_the_best_one_is_near() -> None:
 
 def test_a_distribution_whose_density_disagrees_with_its_cdf_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(USUAL["rice"].distribution, "pdf", lambda x, *args, **kwargs: 0.5 * stats.norm.pdf(x))
-    (fit,) = fit_usual(Samples.of(drawn(MEMBERS["rice"], 100)), ["rice"])
+    (fit,) = fit_usual(Samples.of(draw_samples(MEMBERS["rice"], 100)), ["rice"])
     assert fit.reason_refused == "its CDF does not agree with its PDF"
 
 
@@ -222,7 +222,7 @@ def test_a_polynomial_distribution_is_found_exactly() -> None:
 
 
 def test_more_degrees_never_fit_worse() -> None:
-    samples = Samples.of(drawn(stats.gamma(4.0, 0.0, 2.0), 40))
+    samples = Samples.of(draw_samples(stats.gamma(4.0, 0.0, 2.0), 40))
     errors = [fit_polynomial(samples, degree).error for degree in (1, 2, 3, 5, 7, 10, 15)]
     assert all(more <= less + 1e-8 for less, more in pairwise(errors))
     assert errors[-1] < errors[0] / 10
@@ -295,7 +295,7 @@ def test_usual_distributions_are_distributions(values: list[float]) -> None:
 @pytest.mark.usefixtures("few_families")
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
 def test_a_known_limit_is_where_every_distribution_ends(method: str) -> None:
-    report = make_fits(method, drawn(stats.uniform(2.0, 5.0), 30), upper=12.0)
+    report = make_fits(method, draw_samples(stats.uniform(2.0, 5.0), 30), upper=12.0)
     good = [candidate.fit.good() for candidate in report.candidates if candidate.fit.reason_refused is None]
     assert good
     for distribution in good:
@@ -307,7 +307,7 @@ def test_a_known_limit_is_where_every_distribution_ends(method: str) -> None:
 @pytest.mark.usefixtures("few_families")
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
 def test_means_are_those_of_the_samples_roughly(method: str) -> None:
-    values = drawn(stats.gamma(4.0, 0.0, 2.0), 60)
+    values = draw_samples(stats.gamma(4.0, 0.0, 2.0), 60)
     assert make_fits(method, values).chosen.good().mean() == pytest.approx(8.0, rel=0.03)
 
 
@@ -409,7 +409,7 @@ def few_families(monkeypatch: pytest.MonkeyPatch) -> None:
 FEW = ("alpha", "gamma", "norm", "uniform", "weibull")
 
 
-def chosen(values: Any, **options: Any) -> Any:
+def choose_fit(values: Any, **options: Any) -> Any:
     return choose(values, 1.0, Stairs, rng=np.random.default_rng(7), **options)
 
 
@@ -418,7 +418,7 @@ def chosen(values: Any, **options: Any) -> Any:
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 10])
 def test_few_samples_give_a_usable_distribution(size: int) -> None:
     values = np.random.default_rng(size).normal(8.0, 2.0, size)
-    report = chosen(values)
+    report = choose_fit(values)
     cut = distributions.bound_support(report.chosen.good())
     assert values.max() <= cut.upper < 100.0
     assert 4.0 < cut.mean() < 14.0
@@ -435,7 +435,7 @@ def test_few_samples_give_a_usable_distribution(size: int) -> None:
 @pytest.mark.system
 @pytest.mark.usefixtures("few_families")
 def test_the_choice_reports_everything() -> None:
-    report = chosen(drawn(stats.gamma(4.0, 0.0, 2.0), 20), finalists=2)
+    report = choose_fit(draw_samples(stats.gamma(4.0, 0.0, 2.0), 20), finalists=2)
     rows = report.rows()
     assert len(rows) == len(FEW) + 4
     assert sum(bool(row["chosen"]) for row in rows) == 1
@@ -448,7 +448,7 @@ def test_the_choice_reports_everything() -> None:
 @pytest.mark.usefixtures("few_families")
 def test_the_cost_is_the_mean_over_runs_not_seen() -> None:
     values = [2.0, 3.0, 5.0, 9.0]
-    report = chosen(values, folds=4)
+    report = choose_fit(values, folds=4)
     (discrete,) = [candidate for candidate in report.candidates if candidate.fit.name == "discrete"]
     by_hand = [
         Stairs(distributions.from_samples([v for v in values if v != left]), 1.0).paid_cost([left]).item()
@@ -461,7 +461,7 @@ def test_the_cost_is_the_mean_over_runs_not_seen() -> None:
 @pytest.mark.usefixtures("few_families")
 def test_the_choice_depends_on_samples_and_seed_alone() -> None:
     values = np.random.default_rng(3).gamma(4.0, 2.0, 12)
-    first, again = chosen(values), chosen(values[::-1])
+    first, again = choose_fit(values), choose_fit(values[::-1])
     assert first.rows() == again.rows()
 
 
@@ -480,7 +480,7 @@ def test_a_planner_that_refuses_is_no_candidate() -> None:
 @pytest.mark.parametrize("wrong", [{"folds": 1}, {"folds": 2.5}, {"finalists": 0}])
 def test_wrong_options_of_the_choice(wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=f"{next(iter(wrong))} must be"):
-        chosen([1.0, 2.0], **wrong)
+        choose_fit([1.0, 2.0], **wrong)
 
 
 @pytest.mark.system
@@ -496,7 +496,7 @@ def test_warnings_are_silenced_only_within() -> None:
 
 @pytest.mark.system
 def test_many_samples_are_no_burden() -> None:
-    values = drawn(stats.lognorm(0.5, 0.0, 20.0), 20_000)
+    values = draw_samples(stats.lognorm(0.5, 0.0, 20.0), 20_000)
     samples = Samples.of(values)
     for fit in (fit_discrete(samples), *(method(samples) for method in SMOOTH), *fit_usual(samples, ["lognorm"])):
         assert fit.reason_refused is None

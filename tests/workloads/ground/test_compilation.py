@@ -51,11 +51,11 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
     assembly = object_code.assembly
 
-    def noted(*given: Any) -> str | None:
+    def note_call(*given: Any) -> str | None:
         found.append(given)
         return assembly(*given)
 
-    monkeypatch.setattr(object_code, "assembly", noted)
+    monkeypatch.setattr(object_code, "assembly", note_call)
     return found
 
 
@@ -69,7 +69,7 @@ def doubles() -> list[float]:
     return found
 
 
-def warned() -> list[str]:
+def process_warnings() -> list[str]:
     """What a new process says beside the right results."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
@@ -80,8 +80,8 @@ def warned() -> list[str]:
 
 
 def test_a_function_is_compiled_once(home: Path, compilations: list[object]) -> None:
-    assert warned() == []
-    assert warned() == []
+    assert process_warnings() == []
+    assert process_warnings() == []
     assert len(compilations) == 1
     (file,) = home.iterdir()
     assert file.name.startswith("double-")
@@ -101,14 +101,14 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_code_is_compiled_again(damage: str, home: Path, compilations: list[object]) -> None:
-    assert warned() == []
+    assert process_warnings() == []
     (file,) = home.iterdir()
     whole = file.read_bytes()
     file.write_bytes(DAMAGES[damage](whole))
-    assert warned() == [f"compiled code in {file} is damaged; it is compiled again"]
+    assert process_warnings() == [f"compiled code in {file} is damaged; it is compiled again"]
     assert len(compilations) == 2
     # It is whole again, and nothing else was left.
-    assert warned() == []
+    assert process_warnings() == []
     assert list(home.iterdir()) == [file]
     assert len(compilations) == 2
 
@@ -118,24 +118,24 @@ def test_code_of_another_version_is_compiled_again(
 ) -> None:
     with monkeypatch.context() as other:
         other.setattr(llvmlite, "__version__", "0.1")
-        assert warned() == []
+        assert process_warnings() == []
     (old,) = home.iterdir()
-    assert warned() == []
+    assert process_warnings() == []
     (new,) = set(home.iterdir()) - {old}
     # Even under the name of the right one it is not loaded.
     new.write_bytes(old.read_bytes())
-    assert warned() == []
+    assert process_warnings() == []
     assert len(compilations) == 3
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users here")
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
 def test_a_directory_that_others_can_write_is_not_used(mode: int, home: Path, compilations: list[object]) -> None:
-    assert warned() == []
+    assert process_warnings() == []
     (file,) = home.iterdir()
     before = file.read_bytes()
     home.chmod(mode)
-    (sentence,) = warned()
+    (sentence,) = process_warnings()
     assert str(home) in sentence and "other users can write" in sentence
     # Neither read nor written.
     assert len(compilations) == 2
@@ -146,9 +146,9 @@ def test_a_directory_that_others_can_write_is_not_used(mode: int, home: Path, co
 def test_the_directory_of_another_user_is_not_used(
     home: Path, compilations: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert warned() == []
+    assert process_warnings() == []
     monkeypatch.setattr(os, "getuid", lambda: 12345)
-    (sentence,) = warned()
+    (sentence,) = process_warnings()
     assert str(home) in sentence
     assert len(compilations) == 2
 
@@ -163,14 +163,14 @@ def test_a_full_or_read_only_disk_keeps_nothing(number: int, home: Path, monkeyp
         return replace(path, target)
 
     monkeypatch.setattr(Path, "replace", fail)
-    (sentence,) = warned()
+    (sentence,) = process_warnings()
     assert os.strerror(number) in sentence and str(home) in sentence
     assert list(home.iterdir()) == []
 
 
 def test_a_directory_that_cannot_be_made(home: Path) -> None:
     home.parent.write_text("a file in the way")
-    (sentence,) = warned()
+    (sentence,) = process_warnings()
     assert str(home) in sentence
 
 
@@ -179,14 +179,16 @@ def test_where_numba_fails_the_plain_function_runs(monkeypatch: pytest.MonkeyPat
         raise RuntimeError("LLVM is out of order\nmore of it")
 
     monkeypatch.setattr(object_code, "assembly", fail)
-    assert warned() == ["numba cannot compile double (LLVM is out of order); it runs in Python, which is slower"]
+    assert process_warnings() == [
+        "numba cannot compile double (LLVM is out of order); it runs in Python, which is slower"
+    ]
 
 
 def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: Path) -> None:
     assert cache_directory() == home
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "own"))
     assert cache_directory() == tmp_path / "own" / "holdfast"
-    assert warned() == []
+    assert process_warnings() == []
     assert (tmp_path / "own" / "holdfast").stat().st_mode & 0o777 == 0o700
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -69,7 +69,7 @@ def test_illegal_values_are_named(bad: float) -> None:
         checkpoint_interval(128, bad)
 
 
-def count_by_stepping(compute: int, interval: int) -> int:
+def count_step_by_step(compute: int, interval: int) -> int:
     """Checkpoints counted by walking through a run: one after each full interval if anything is left to compute."""
     dumps = 0
     while compute > interval:
@@ -80,7 +80,7 @@ def count_by_stepping(compute: int, interval: int) -> int:
 
 @given(st.integers(0, 10_000), st.integers(7, 1000))
 def test_checkpoints_of_compute_is_what_a_run_makes(compute: int, interval: int) -> None:
-    assert checkpoints_of_compute(compute, interval) == count_by_stepping(compute, interval)
+    assert checkpoints_of_compute(compute, interval) == count_step_by_step(compute, interval)
 
 
 @given(TICKS, TICKS, TICKS, TICKS)

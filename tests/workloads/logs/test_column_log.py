@@ -75,7 +75,7 @@ def fdata(**changes: Any) -> bytes:
     return parquet({name: value for name, value in (columns | changes).items() if value is not None})
 
 
-def written(path: Path, data: bytes) -> Path:
+def write_bytes_to(path: Path, data: bytes) -> Path:
     path.write_bytes(data)
     return path
 
@@ -88,7 +88,7 @@ PM100_JOBS = (
 
 
 def test_pm100_is_recognised_with_its_limits_in_minutes(tmp_path: Path) -> None:
-    trace = read_trace(written(tmp_path / "job_table.parquet", pm100()))
+    trace = read_trace(write_bytes_to(tmp_path / "job_table.parquet", pm100()))
     assert trace.jobs == PM100_JOBS
     assert [job.partition for job in trace.jobs] == ["1", "1", "2"]
     assert (trace.format, trace.nodes, trace.unit, trace.header) == ("columns", None, "nodes", {"Unit": "nodes"})
@@ -97,7 +97,7 @@ def test_pm100_is_recognised_with_its_limits_in_minutes(tmp_path: Path) -> None:
 
 
 def test_f_data_is_recognised_with_its_zone_and_ids_that_are_no_numbers(tmp_path: Path) -> None:
-    trace = read_trace(written(tmp_path / "21_04.parquet", fdata()))
+    trace = read_trace(write_bytes_to(tmp_path / "21_04.parquet", fdata()))
     assert trace.jobs == (
         TraceJob(1, T, 4, 1800.0, 7200.0, False, 120.0, "u1"),
         TraceJob(2, T + 180, 1, 3600.0, 3600.0, False, 120.0, "u2"),
@@ -107,7 +107,7 @@ def test_f_data_is_recognised_with_its_zone_and_ids_that_are_no_numbers(tmp_path
 
 def test_the_same_jobs_by_a_mapping_a_layout_and_as_csv(tmp_path: Path) -> None:
     names = "id=job_id,submit=submit_time,start=start_time,end=end_time,walltime=time_limit:min,nodes=num_nodes_alloc"
-    path = written(tmp_path / "a.parquet", pm100())
+    path = write_bytes_to(tmp_path / "a.parquet", pm100())
     own = read_trace(path, columns=names)
     assert [(job.submit, job.nodes, job.runtime, job.walltime, job.user) for job in own.jobs] == [
         (job.submit, job.nodes, job.runtime, job.walltime, "") for job in PM100_JOBS
@@ -117,7 +117,7 @@ def test_the_same_jobs_by_a_mapping_a_layout_and_as_csv(tmp_path: Path) -> None:
     cells = pq.read_table(path, columns=["job_id", "submit_time", "start_time", "end_time", "time_limit",
                                          "num_nodes_alloc"]).to_pylist()  # fmt: skip
     lines = [",".join(cells[0]), *(",".join(map(str, row.values())) for row in cells)]
-    text = written(tmp_path / "a.csv", "\n".join(lines).encode())
+    text = write_bytes_to(tmp_path / "a.csv", "\n".join(lines).encode())
     assert read_trace(text, columns=names).jobs == own.jobs
     # A header row of a known layout is recognised, too.
     assert read_trace(text).jobs == own.jobs

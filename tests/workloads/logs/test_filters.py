@@ -15,7 +15,7 @@ from holdfast.workloads.logs.swf import parse_swf
 from holdfast.workloads.logs.trace import Trace, TraceJob
 from tests.shared_data import trace_file
 from tests.workloads.logs.test_alcf import table as alcf_table
-from tests.workloads.logs.test_sacct_formats import GONE, aligned, as_json, delimited, row
+from tests.workloads.logs.test_sacct_formats import GONE, aligned_text, as_json, delimited_text, row
 from tests.workloads.logs.test_swf import line
 
 ROWS = [
@@ -27,7 +27,7 @@ ROWS = [
 ]
 
 
-@pytest.fixture(scope="module", params=[delimited, aligned, as_json], ids=lambda form: form.__name__)
+@pytest.fixture(scope="module", params=[delimited_text, aligned_text, as_json], ids=lambda form: form.__name__)
 def log(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("log") / "a.txt"
     path.write_text(request.param(ROWS))
@@ -65,7 +65,7 @@ def test_a_column_that_is_not_there_and_values_that_nobody_has(log):
 
 
 def test_a_cell_that_is_cut_off_fulfils_what_begins_like_it(tmp_path):
-    (tmp_path / "a.txt").write_text(aligned([row(1, Partition="long_jobs"), row(2)], widths={"Partition": 9 - 1}))
+    (tmp_path / "a.txt").write_text(aligned_text([row(1, Partition="long_jobs"), row(2)], widths={"Partition": 9 - 1}))
     assert [job.job_id for job in read_trace(tmp_path / "a.txt", where="partition=long_jobs").jobs] == [1]
 
 
@@ -77,7 +77,7 @@ def test_what_is_no_condition(tmp_path, where):
 
 def test_sizes_in_nodes_or_in_processors(tmp_path):
     path = tmp_path / "a.txt"
-    path.write_text(delimited(ROWS))
+    path.write_text(delimited_text(ROWS))
     for unit in ("processors", "cores"):
         trace = read_trace(path, unit=unit)
         assert ([job.nodes for job in trace.jobs], trace.unit) == ([256, 128, 256], "processors")
@@ -86,7 +86,7 @@ def test_sizes_in_nodes_or_in_processors(tmp_path):
         read_trace(path, unit="cores", procs_per_node=64)
     with pytest.raises(ParameterError, match="unit must be nodes or processors"):
         read_trace(path, unit="racks")
-    path.write_text(delimited(ROWS, names=[name for name in ROWS[0] if name != "NNodes"]))
+    path.write_text(delimited_text(ROWS, names=[name for name in ROWS[0] if name != "NNodes"]))
     assert read_trace(path, unit="nodes", procs_per_node=64).jobs[0].nodes == 4
     with pytest.raises(TraceError, match=r"a\.txt:1: nodes as the unit need a column NNodes, or procs_per_node"):
         read_trace(path, unit="nodes")
@@ -231,7 +231,7 @@ def test_a_machine_is_as_large_as_what_its_jobs_held():
 
 def test_the_column_of_nodes_says_how_many_there_are(tmp_path):
     rows = [row(1, NodeList="n[1-4]"), row(2, NodeList="n[5-8]", submit=9000, start=9000, end=9900)]
-    (tmp_path / "a.txt").write_text(delimited(rows, names=list(rows[0])))
+    (tmp_path / "a.txt").write_text(delimited_text(rows, names=list(rows[0])))
     trace = read_trace(tmp_path / "a.txt")
     assert (peak_use(trace), with_assumed_size(trace).nodes) == (4, 8)
     assert "all that the column NodeList names" in with_assumed_size(trace).header["Assumed"]

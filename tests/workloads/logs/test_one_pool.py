@@ -22,45 +22,45 @@ def job(number: int, start: float, nodes: int, runtime: float = 100.0, partition
     return TraceJob(number, start, nodes, runtime, 2 * runtime, wait=0.0, partition=partition)
 
 
-def told(*jobs: TraceJob, nodes: int | None = 10, **others: object) -> str:
+def caveat_text(*jobs: TraceJob, nodes: int | None = 10, **others: object) -> str:
     return " / ".join(caveats(Trace(jobs, nodes=nodes, **others)))  # type: ignore[arg-type]
 
 
 def test_one_pool_is_right_where_jobs_fit_it() -> None:
-    assert told(job(1, 0, 6), job(2, 0, 4), job(3, 100, 10)) == ""
-    assert told(job(1, 0, 6, partition="a"), job(2, 0, 4, partition="a")) == ""
+    assert caveat_text(job(1, 0, 6), job(2, 0, 4), job(3, 100, 10)) == ""
+    assert caveat_text(job(1, 0, 6, partition="a"), job(2, 0, 4, partition="a")) == ""
     assert caveats(Trace(())) == ()
 
 
 def test_partitions_and_the_share_of_their_work() -> None:
     # 300 of 1,000 node-seconds.
-    found = told(job(1, 0, 7, partition="a"), job(2, 0, 2, partition="b"), job(3, 0, 1, partition="c"))
+    found = caveat_text(job(1, 0, 7, partition="a"), job(2, 0, 2, partition="b"), job(3, 0, 1, partition="c"))
     assert "the log has 3 partitions (30 % of the work outside the largest; --where partition=NAME" in found
     assert "waits will be wrong" in found
     assert found.endswith(
         "run, info, forecast and sweep model this with --machine FILE, which 'holdfast machine' writes"
     )
     # A test queue of little work is no other machine.
-    assert told(job(1, 0, 9, 10_000, "a"), job(2, 0, 1, 100, "b")) == ""
+    assert caveat_text(job(1, 0, 9, 10_000, "a"), job(2, 0, 1, 100, "b")) == ""
 
 
 def test_jobs_that_share_nodes() -> None:
     # For half of the time 12 jobs of a node each are on 10 nodes, for the rest 10: 2 x 100 of 2,200 node-seconds.
     jobs = [job(n, 0, 1, 200) for n in range(10)] + [job(10 + n, 0, 1, 100) for n in range(2)]
-    found = told(*jobs)
+    found = caveat_text(*jobs)
     assert "jobs occupied up to 12 of 10 nodes at once, so they share nodes (9.1 % of the work" in found
     assert "try --unit processors" in found
-    assert told(*jobs, nodes=12) == ""
-    assert told(*jobs, unit="processors") == ""
+    assert caveat_text(*jobs, nodes=12) == ""
+    assert caveat_text(*jobs, unit="processors") == ""
     # Without a recorded size the machine may also be larger than it was said to be.
     assert "or the machine is larger" in " ".join(caveats(Trace(tuple(jobs)), 10))
     assert caveats(Trace(tuple(jobs), header={"NodesNamed": "12"}), 10) == ()
     # A node of one processor is not shared.
-    assert told(*jobs, header={"MaxProcs": "10", "MaxNodes": "10"}) == ""
+    assert caveat_text(*jobs, header={"MaxProcs": "10", "MaxNodes": "10"}) == ""
 
 
 def test_short_overlaps_are_errors_of_a_log() -> None:
-    assert told(job(1, 0, 10, 1000), job(2, 995, 10, 1000)) == ""
+    assert caveat_text(job(1, 0, 10, 1000), job(2, 995, 10, 1000)) == ""
 
 
 def test_requests_that_are_not_recorded() -> None:

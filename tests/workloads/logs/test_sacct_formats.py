@@ -53,13 +53,13 @@ ROWS = [
 ]
 
 
-def delimited(rows, mark="|", *, ending="", names=NAMES):
+def delimited_text(rows, mark="|", *, ending="", names=NAMES):
     return "".join(
         mark.join(cells) + ending + "\n" for cells in [names, *([one[name] for name in names] for one in rows)]
     )
 
 
-def aligned(rows, names=NAMES, *, widths=None, default=20):
+def aligned_text(rows, names=NAMES, *, widths=None, default=20):
     """As Slurm's printf writes a column: at the right (JobID at the left), cut with a + at its end."""
 
     def line(cells):
@@ -138,21 +138,21 @@ def parse(text, **options):
     return parse_sacct(text, "a.txt", **options)
 
 
-def told(trace):
+def trace_contents(trace):
     return trace.jobs, trace.excluded, trace.remarks, trace.withdrawn, trace.header, trace.unit
 
 
 FORMS = {
-    "-p": delimited(ROWS, ending="|"),
-    "comma": delimited(ROWS, ","),
-    "semicolon, windows": delimited(ROWS, ";").replace("\n", "\r\n"),
-    "tab": delimited(ROWS, "\t"),
-    "several characters": delimited(ROWS, "@::@"),
-    "a spreadsheet": delimited(ROWS, '","').replace("\n", '"\n"')[:-1].join(('"', "")),
-    "with the header again": delimited(ROWS[:4]) + delimited(ROWS[4:]),
-    "aligned": aligned(ROWS),
-    "aligned, narrow": aligned(ROWS, widths={"State": 10, "TimelimitRaw": 10, "Partition": 5}),
-    "aligned, cut at the right": "\n".join(line.rstrip() for line in aligned(ROWS).split("\n")),
+    "-p": delimited_text(ROWS, ending="|"),
+    "comma": delimited_text(ROWS, ","),
+    "semicolon, windows": delimited_text(ROWS, ";").replace("\n", "\r\n"),
+    "tab": delimited_text(ROWS, "\t"),
+    "several characters": delimited_text(ROWS, "@::@"),
+    "a spreadsheet": delimited_text(ROWS, '","').replace("\n", '"\n"')[:-1].join(('"', "")),
+    "with the header again": delimited_text(ROWS[:4]) + delimited_text(ROWS[4:]),
+    "aligned": aligned_text(ROWS),
+    "aligned, narrow": aligned_text(ROWS, widths={"State": 10, "TimelimitRaw": 10, "Partition": 5}),
+    "aligned, cut at the right": "\n".join(line.rstrip() for line in aligned_text(ROWS).split("\n")),
     "json": as_json(ROWS),
     "json since 23.02": as_json(ROWS, new=True),
 }
@@ -160,27 +160,27 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_reads_to_the_same_jobs(form):
-    first = parse(delimited(ROWS))
+    first = parse(delimited_text(ROWS))
     assert (len(first.jobs), first.excluded) == (8, {"never started": 20, "not ended": 1})
     assert looks_like_sacct(FORMS[form])
-    assert told(parse(FORMS[form])) == told(first)
+    assert trace_contents(parse(FORMS[form])) == trace_contents(first)
 
 
 def test_names_of_several_bytes_keep_the_columns_apart():
     rows = [row(1, JobName="Überström"), row(2, JobName="Strömung"), row(3)]
-    text = aligned(rows)
+    text = aligned_text(rows)
     assert "Überström" in text
-    assert parse(text).jobs == parse(delimited(rows)).jobs
+    assert parse(text).jobs == parse(delimited_text(rows)).jobs
     # A column that cuts a character in two leaves bytes that are no UTF-8; all are then read one by one.
-    assert "Ã" in aligned(rows, widths={"JobName": 10})
-    assert parse(aligned(rows, widths={"JobName": 10})).jobs == parse(delimited(rows)).jobs
-    characters = aligned([one | {"JobName": "Stromungen"} for one in rows]).replace("Strom", "Ström")
-    assert parse(characters).jobs == parse(delimited(rows)).jobs
+    assert "Ã" in aligned_text(rows, widths={"JobName": 10})
+    assert parse(aligned_text(rows, widths={"JobName": 10})).jobs == parse(delimited_text(rows)).jobs
+    characters = aligned_text([one | {"JobName": "Stromungen"} for one in rows]).replace("Strom", "Ström")
+    assert parse(characters).jobs == parse(delimited_text(rows)).jobs
 
 
 def test_what_a_narrow_column_cuts_is_said():
     rows = [row(1, User="alexandra"), row(2, User="alexander"), row(3)]
-    trace = parse(aligned(rows, widths={"User": 8}))
+    trace = parse(aligned_text(rows, widths={"User": 8}))
     assert [job.user for job in trace.jobs] == ["alexand+", "alexand+", "ada"]
     assert trace.remarks == {"User cut off by its column: names that begin alike count as one": 2}
     names = [name for name in NAMES if name != "JobID"]
@@ -190,7 +190,7 @@ def test_what_a_narrow_column_cuts_is_said():
         ("TimelimitRaw", 10, "100000000+"),
     ):
         with pytest.raises(TraceError) as caught:
-            parse(aligned([row(1234567, limit="10000000000")], names, widths={name: width}))
+            parse(aligned_text([row(1234567, limit="10000000000")], names, widths={name: width}))
         message = f"{name} is cut off ('{cell}'): export with -P, or with a wider column ({name}%30)"
         assert str(caught.value) == f"a.txt:3: {message}"
 
@@ -202,7 +202,7 @@ def test_steps_and_arrays_whose_ids_are_cut():
         row("5010_[1-20,40]", *GONE),
     ]
     names = [name for name in NAMES if name != "JobIDRaw"]
-    trace = parse(aligned(rows, names, widths={"JobID": 12}))
+    trace = parse(aligned_text(rows, names, widths={"JobID": 12}))
     assert [job.job_id for job in trace.jobs] == [(1234567 << 32) + 1234]
     assert trace.excluded == {"job step": 1, "never started": 1}
     assert trace.remarks == {"array of jobs not named in full: those named counted, or one": 1}
@@ -211,14 +211,14 @@ def test_steps_and_arrays_whose_ids_are_cut():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (aligned([row(1)]).replace(" 1700000100", "x1700000100"), "a.txt:3: Start must be a time such as"),
+        (aligned_text([row(1)]).replace(" 1700000100", "x1700000100"), "a.txt:3: Start must be a time such as"),
         (
-            aligned([row(1)]).replace(" 1700003700 ", "  1700003700"),
+            aligned_text([row(1)]).replace(" 1700003700 ", "  1700003700"),
             "a.txt:3: the columns of a line must stand under the line of",
         ),
         ("JobID  Submit\n----- -\n", "a.txt:1: the names of the columns must stand over the line of dashes"),
         (
-            aligned([row(1)], ("JobID", "JobName", "Partition", "Account", "NCPUS", "State")),
+            aligned_text([row(1)], ("JobID", "JobName", "Partition", "Account", "NCPUS", "State")),
             "a.txt:1: the header row must have a column Submit (docs/guides/sacct.md has a command",
         ),
         ("JobID|Submit" * 10_000, "a.txt:1: the header row must have at most 100,000 characters"),
@@ -259,7 +259,7 @@ def test_executions_and_parts_of_one_job():
         row(1, "COMPLETED", 3000, 2000, 6000, 4000, nodes=2),
         row(2, "COMPLETED", 50, 10, 1000),
     ]
-    trace = parse(delimited(rows))
+    trace = parse(delimited_text(rows))
     parts = [(job.submit - 1.7e9, job.wait, job.runtime, job.walltime, job.nodes) for job in trace.jobs]
     assert parts == [
         (0, 100, 1000, 7200, 8),
@@ -281,7 +281,7 @@ def test_exports_of_a_real_slurm_read_to_the_same_jobs(tmp_path):
     # The same file in the other forms.
     lines = [line.split("|") for line in slurm("sacct-iso.txt").read_text().splitlines()]
     names, rows = lines[0], [dict(zip(lines[0], cells, strict=True)) for cells in lines[1:]]
-    for text in (aligned(rows, names, default=200), delimited(rows, "\t", names=names, ending="\t")):
+    for text in (aligned_text(rows, names, default=200), delimited_text(rows, "\t", names=names, ending="\t")):
         (tmp_path / "a").write_text(text)
         other = read_trace(tmp_path / "a")
         assert (other.jobs, other.excluded, other.remarks) == (iso.jobs, iso.excluded, iso.remarks)

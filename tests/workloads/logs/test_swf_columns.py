@@ -90,7 +90,7 @@ def test_small_windows_and_whole_files_give_the_same(tmp_path: Any, monkeypatch:
         assert list(part.remarks) == list(whole.remarks)
 
 
-def drawn(seed: int, count: int) -> list[dict[str, Any]]:
+def draw_records(seed: int, count: int) -> list[dict[str, Any]]:
     """Records with everything that an intake looks at."""
     rng = Random(seed)
     times = (-1.0, 0.0, 4e-7, 1.0, 60.0, 60.5, 3600.0)
@@ -115,7 +115,7 @@ def in_columns(rows: list[dict[str, Any]], codes: Codes) -> Records:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_records_in_columns_are_cleaned_like_single_ones(seed: int) -> None:
-    rows = drawn(seed, 40)
+    rows = draw_records(seed, 40)
     one, all_, tally = Intake(), Intake(), Tally()
     expected = clean_records(rows)
     for row in rows:
@@ -139,7 +139,7 @@ def test_records_in_columns_are_cleaned_like_single_ones(seed: int) -> None:
     ("name", "value"), [("nodes", 2_000_000_000), ("submit", 2e12), ("wait", 1e13), ("think_time", 1e15)]
 )
 def test_out_of_bounds_records_are_refused_alike(name: str, value: float) -> None:
-    rows = drawn(1, 10)
+    rows = draw_records(1, 10)
     rows[4] |= {"submit": 1.0, "nodes": 1, "runtime": 5.0, "walltime": 9.0, name: value}
     with pytest.raises(ValueError, match="must be at most") as single:
         given = {key: cell for key, cell in rows[4].items() if key not in ("preceding", "think_time")}

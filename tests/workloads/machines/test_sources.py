@@ -31,7 +31,7 @@ PartitionName=gpu Nodes=g[1-4] OverSubscribe=EXCLUSIVE MaxTime=90
 """
 
 
-def found(tmp_path: Path, *texts: str) -> FoundMachine:
+def find_machine(tmp_path: Path, *texts: str) -> FoundMachine:
     paths = []
     for place, text in enumerate(texts):
         path = tmp_path / f"file{place}"
@@ -49,7 +49,7 @@ def kinds(machine: Machine) -> list[tuple[object, ...]]:
 
 
 def test_a_slurm_conf(tmp_path: Path) -> None:
-    site = found(tmp_path, _CONF)
+    site = find_machine(tmp_path, _CONF)
     assert kinds(site.machine) == [
         ("n[01-20]", 16, 64_000, {}, ("opa", "gold"), 10),
         ("g[1-4]", 32, 256_000, {"v100": 2}, (), 1),
@@ -63,7 +63,9 @@ def test_a_slurm_conf(tmp_path: Path) -> None:
 
 
 def test_whole_nodes_and_memory_that_is_not_counted(tmp_path: Path) -> None:
-    site = found(tmp_path, _CONF.replace("select/cons_tres", "select/linear").replace("CR_Core_Memory", "CR_Core"))
+    site = find_machine(
+        tmp_path, _CONF.replace("select/cons_tres", "select/linear").replace("CR_Core_Memory", "CR_Core")
+    )
     assert all(partition.exclusive for partition in site.machine.partitions)
     assert [kind.memory for kind in site.machine.kinds] == [None, None]
     assert site.remarks == [
@@ -97,7 +99,7 @@ def test_scontrol(tmp_path: Path) -> None:
     nodes = _NODE.format(name="n1", state="IDLE") + _NODE.format(name="n2", state="IDLE+DRAIN")
     partitions = _PARTITION.format(name="batch", default="NO", time="2-00:00:00") + "\n"
     partitions += _PARTITION.format(name="long", default="YES", time="UNLIMITED")
-    for site in (found(tmp_path, nodes, partitions), found(tmp_path, _CONF, nodes, partitions)):
+    for site in (find_machine(tmp_path, nodes, partitions), find_machine(tmp_path, _CONF, nodes, partitions)):
         assert kinds(site.machine) == [("n[1-2]", 32, 64_000, {"a100": 4}, ("opa", "gold"), 5)]
         assert [(p.name, p.priority, p.max_time, p.default) for p in site.machine.partitions] == [
             ("batch", 3, 172_800, False),
@@ -107,10 +109,10 @@ def test_scontrol(tmp_path: Path) -> None:
             "1 node is down or drained, and part of the machine",
             "nodes have several threads a core: cores count threads, as Slurm's CPUs do",
         ]
-    alone = found(tmp_path, nodes)
+    alone = find_machine(tmp_path, nodes)
     assert [(p.name, fold(p.nodes)) for p in alone.machine.partitions] == [("batch", "n[1-2]"), ("long", "n[1-2]")]
     with pytest.raises(InputError, match="file0: names no nodes: add the output of 'scontrol show node'"):
-        found(tmp_path, partitions)
+        find_machine(tmp_path, partitions)
 
 
 def test_sinfo_as_text(tmp_path: Path) -> None:
@@ -121,7 +123,7 @@ n1             1    batch*   allocated 16      2:8:1  64000        0     10 opa,
 n1             1      long   allocated 16      2:8:1  64000        0     10 opa,gold none
 n2             1    batch*       down* 16      2:8:1  64000        0     10 opa,gold Not responding today
 """
-    site = found(tmp_path, rows)
+    site = find_machine(tmp_path, rows)
     assert kinds(site.machine) == [("n[1-2]", 16, 64_000, {}, ("opa", "gold"), 10)]
     assert [(p.name, fold(p.nodes), p.default) for p in site.machine.partitions] == [
         ("batch", "n[1-2]", True),
@@ -134,7 +136,7 @@ n[1-4]|batch*|16|64000|(null)|opa|1|1-00:00:00|idle
 g[1-2]|gpu|32|128000|gpu:v100:2(S:0)|(null)|1|infinite|mixed
 g[1-2]|batch*|32|128000|gpu:v100:2(S:0)|(null)|1|1-00:00:00|mixed
 """
-    site = found(tmp_path, table)
+    site = find_machine(tmp_path, table)
     assert kinds(site.machine) == [("n[1-4]", 16, 64_000, {}, ("opa",), 1), ("g[1-2]", 32, 128_000, {"v100": 2}, (), 1)]
     assert [(p.name, fold(p.nodes), p.max_time) for p in site.machine.partitions] == [
         ("batch", "n[1-4],g[1-2]", 86_400),
@@ -187,7 +189,7 @@ def test_json_of_scontrol(tmp_path: Path) -> None:
     old = {"name": "batch", "nodes": "n[1-2]", "priority_tier": 7, "flags": ["default"], "max_time_limit": 60}
     ancient = {"name": "long", "nodes": "n1", "priority_tier": 1, "flags": [], "max_time_limit": 4294967295}
     for partitions in ([new, other], [old, ancient]):
-        site = found(tmp_path, nodes, json.dumps({"partitions": partitions}))
+        site = find_machine(tmp_path, nodes, json.dumps({"partitions": partitions}))
         assert kinds(site.machine) == [("n[1-2]", 16, 64_000, {"gpu": 2}, ("opa", "gold"), 3)]
         assert [(p.name, p.priority, p.max_time, p.default) for p in site.machine.partitions] == [
             ("batch", 7, 3600, True),
@@ -204,7 +206,7 @@ def test_json_of_sinfo_of_later_releases(tmp_path: Path) -> None:
                 "partition": {"name": partition, "nodes": {"configured": ""}}}  # fmt: skip
 
     items = [item("n1;n2", 4, "a"), item("n1;n2", 4, "b"), item("m1", 8, "b")]
-    site = found(tmp_path, json.dumps({"sinfo": items}))
+    site = find_machine(tmp_path, json.dumps({"sinfo": items}))
     assert kinds(site.machine) == [
         ("n[1-2]", 4, 100, {"v100": 2}, ("a", "b"), 1),
         ("m1", 8, 100, {"v100": 2}, ("a", "b"), 1),
@@ -213,7 +215,7 @@ def test_json_of_sinfo_of_later_releases(tmp_path: Path) -> None:
 
 
 def test_alea(tmp_path: Path) -> None:
-    site = found(tmp_path, "0\tzewura\t20\t80\t1\t529426432\n1\tzegox\t48\t12\t1\t94035968\n")
+    site = find_machine(tmp_path, "0\tzewura\t20\t80\t1\t529426432\n1\tzegox\t48\t12\t1\t94035968\n")
     assert kinds(site.machine) == [
         ("zewura[1-20]", 80, 517_018, {}, ("zewura", "cl_zewura"), 1),
         ("zegox[1-48]", 12, 91_832, {}, ("zegox", "cl_zegox"), 1),
@@ -226,12 +228,12 @@ def test_alea(tmp_path: Path) -> None:
 
 def test_alibaba(tmp_path: Path) -> None:
     rows = "sn,cpu_milli,memory_mib,gpu,model\nn0,64000,1000,2,P100\nn1,64000,1000,2,P100\nn2,96000,2000,0,\n"
-    assert kinds(found(tmp_path, rows).machine) == [
+    assert kinds(find_machine(tmp_path, rows).machine) == [
         ("n[0-1]", 64, 1000, {"p100": 2}, ("P100",), 1),
         ("n2", 96, 2000, {}, (), 1),
     ]
     with pytest.raises(InputError, match=r"file0:2: a node must have a name, cores, memory, GPUs and a model"):
-        found(tmp_path, "sn,cpu_milli,memory_mib,gpu,model\nn0,many,1000,2,P100\n")
+        find_machine(tmp_path, "sn,cpu_milli,memory_mib,gpu,model\nn0,many,1000,2,P100\n")
 
 
 def test_the_same_nodes_from_two_commands_of_a_real_slurm() -> None:
@@ -259,7 +261,7 @@ def test_an_export_of_sacct_is_no_table_of_sinfo() -> None:
 def test_a_summary_fits_one_screen(tmp_path: Path) -> None:
     lines = [f"NodeName=k{number} CPUs={number + 1}" for number in range(40)]
     lines += [f"PartitionName=p{number} Nodes=ALL" for number in range(40)]
-    text = machine_summary(found(tmp_path, "\n".join(lines)).machine)
+    text = machine_summary(find_machine(tmp_path, "\n".join(lines)).machine)
     assert text.count("\n") < 30
     assert text.count("... and 30 more") == 2
     assert max(map(len, text.splitlines())) <= 120

@@ -29,7 +29,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
 TIMES = (None, 0.0, -5.0, 4e-7, 1.0, 60.0, 1e5, 2e12, -2e12)
 
 
-def changed(seed: int) -> tuple[list[Job], int]:
+def changed_table(seed: int) -> tuple[list[Job], int]:
     """A job table with a cell, or a few, that may break a law; and the nodes of the machine."""
     rng = Random(seed)
     trace = lively_trace(30, seed)
@@ -58,7 +58,7 @@ def columns_of(jobs: list[Job]) -> Jobs:
 def test_the_first_fault_of_columns_is_that_of_rows(seeds: range) -> None:
     faults = 0
     for seed in seeds:
-        jobs, nodes = changed(seed)
+        jobs, nodes = changed_table(seed)
         expected = first_fault(jobs, nodes)
         assert first_fault(columns_of(jobs), nodes) == expected, seed
         faults += expected is not None
@@ -67,7 +67,7 @@ def test_the_first_fault_of_columns_is_that_of_rows(seeds: range) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_columns_give_the_rows_that_they_were_made_of(seed: int) -> None:
-    jobs, _ = changed(seed)
+    jobs, _ = changed_table(seed)
     table = columns_of(jobs)
     assert list(table) == jobs
     assert [table[place] for place in (0, 7, -1)] == [jobs[place] for place in (0, 7, -1)]

@@ -56,7 +56,7 @@ TINY: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def experiment_directory(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The directory of an experiment that was run once, small."""
     root = tmp_path_factory.mktemp("checkpoint")
     known = all_experiments()
@@ -82,8 +82,8 @@ def outcome_of(name: str, tables: Any, words: str) -> Outcome:
 
 @pytest.mark.system
 @pytest.mark.parametrize("name", TINY)
-def test_each_experiment_runs(measured: Callable[[str], Path], name: str) -> None:
-    directory = measured(name)
+def test_each_experiment_runs(experiment_directory: Callable[[str], Path], name: str) -> None:
+    directory = experiment_directory(name)
     tables = read_tables(name, directory)
     assert verdicts_of(name, tables)
     assert never_flips(all_experiments()[name], tables) == []
@@ -96,8 +96,8 @@ def test_all_of_the_paper_but_the_cluster_is_here() -> None:
     assert {name for name in all_experiments() if name.startswith("checkpoint-")} >= set(TINY)
 
 
-def test_the_introduction_to_the_last_digit(measured: Callable[[str], Path]) -> None:
-    tables = read_tables("checkpoint-intro", measured("checkpoint-intro"))
+def test_the_introduction_to_the_last_digit(experiment_directory: Callable[[str], Path]) -> None:
+    tables = read_tables("checkpoint-intro", experiment_directory("checkpoint-intro"))
     costs = {row["sequence"]: row for row in tables[""]}
     rounded = {name: round(row["cost_rounded"], 6) for name, row in costs.items() if name != "optimal"}
     assert rounded == {"S1": 80.0, "S2": 47.2, "S3": 41.54, "S3~": 42.32, "S3 without the second": 49.78}
@@ -117,8 +117,8 @@ def test_the_introduction_to_the_last_digit(measured: Callable[[str], Path]) -> 
     assert outcome_of("checkpoint-intro", tables, "E(S3), ") == Outcome.FAILS
 
 
-def test_the_anatomy_is_checked(measured: Callable[[str], Path]) -> None:
-    tables = read_tables("checkpoint-fig4", measured("checkpoint-fig4"))
+def test_the_anatomy_is_checked(experiment_directory: Callable[[str], Path]) -> None:
+    tables = read_tables("checkpoint-fig4", experiment_directory("checkpoint-fig4"))
     assert set(verdicts_of("checkpoint-fig4", tables).values()) == {Outcome.HOLDS}
     tables["reservations"][1]["work"] += 0.5
     assert outcome_of("checkpoint-fig4", tables, "t_k = T_k") == Outcome.FAILS
@@ -126,8 +126,8 @@ def test_the_anatomy_is_checked(measured: Callable[[str], Path]) -> None:
     assert outcome_of("checkpoint-fig3", tables, "without a gap") == Outcome.FAILS
 
 
-def test_the_printed_densities_are_checked(measured: Callable[[str], Path]) -> None:
-    tables = read_tables("checkpoint-table1", measured("checkpoint-table1"))
+def test_the_printed_densities_are_checked(experiment_directory: Callable[[str], Path]) -> None:
+    tables = read_tables("checkpoint-table1", experiment_directory("checkpoint-table1"))
     assert set(verdicts_of("checkpoint-table1", tables).values()) == {Outcome.HOLDS}
     next(point for point in tables["densities"] if point["law"] == "gamma")["density"] *= 1.01
     assert outcome_of("checkpoint-table1", tables, "Gamma") == Outcome.FAILS
@@ -177,8 +177,8 @@ def test_the_papers_own_grids_are_planned_for_beyond_what_users_may_ask_for(monk
     assert make_plan("optimal", distribution, costs, Cells(570, "equal-time")) == plan
 
 
-def test_theorem_3_can_fail(measured: Callable[[str], Path]) -> None:
-    tables = read_tables("checkpoint-claims", measured("checkpoint-claims"))
+def test_theorem_3_can_fail(experiment_directory: Callable[[str], Path]) -> None:
+    tables = read_tables("checkpoint-claims", experiment_directory("checkpoint-claims"))
     name = "checkpoint-claims"
     assert outcome_of(name, tables, "cost(DPC") == outcome_of(name, tables, "E(S~)") == Outcome.HOLDS
     tables[""][0]["cost"] *= 4.1
@@ -190,9 +190,9 @@ def test_theorem_3_can_fail(measured: Callable[[str], Path]) -> None:
     assert outcome_of(name, tables, "the gain of a mix") == Outcome.FAILS
 
 
-def test_the_verdicts_of_figure_5_can_fail(measured: Callable[[str], Path]) -> None:
+def test_the_verdicts_of_figure_5_can_fail(experiment_directory: Callable[[str], Path]) -> None:
     name = "checkpoint-fig5"
-    tables = read_tables(name, measured(name))
+    tables = read_tables(name, experiment_directory(name))
     assert outcome_of(name, tables, "costs least") == Outcome.HOLDS
     for row in tables[""]:
         if row["strategy"] == "no-ckpt":
@@ -202,9 +202,9 @@ def test_the_verdicts_of_figure_5_can_fail(measured: Callable[[str], Path]) -> N
     assert outcome_of(name, tables, "BoundedPareto: between thresholds") == Outcome.FAILS
 
 
-def test_the_verdicts_of_figure_6_can_fail(measured: Callable[[str], Path]) -> None:
+def test_the_verdicts_of_figure_6_can_fail(experiment_directory: Callable[[str], Path]) -> None:
     name = "checkpoint-fig6"
-    assert outcome_of(name, read_tables(name, measured(name)), "almost all") == Outcome.NOT_COMPARABLE
+    assert outcome_of(name, read_tables(name, experiment_directory(name)), "almost all") == Outcome.NOT_COMPARABLE
 
     def outcomes(usual: float, heavy: float, cells: int) -> list[Outcome]:
         costs = {"exponential": usual, "weibull": heavy}
@@ -219,9 +219,9 @@ def test_the_verdicts_of_figure_6_can_fail(measured: Callable[[str], Path]) -> N
     assert outcomes(1.02, 1.001, 2000) == [Outcome.FAILS] * 3
 
 
-def test_the_verdicts_of_figure_7_can_fail(measured: Callable[[str], Path]) -> None:
+def test_the_verdicts_of_figure_7_can_fail(experiment_directory: Callable[[str], Path]) -> None:
     name = "checkpoint-fig7"
-    tables = read_tables(name, measured(name))
+    tables = read_tables(name, experiment_directory(name))
     assert outcome_of(name, tables, "best performance") == Outcome.HOLDS
     for row in tables[""]:
         row["normalised"] = {"optimal": 2.0, "all-ckpt": 1.5}.get(row["strategy"], 1.7 + 0.1 * len(row["strategy"]))
@@ -234,9 +234,9 @@ def test_the_verdicts_of_figure_7_can_fail(measured: Callable[[str], Path]) -> N
 
 
 @pytest.mark.system
-def test_table_2_counts_its_cells(measured: Callable[[str], Path]) -> None:
+def test_table_2_counts_its_cells(experiment_directory: Callable[[str], Path]) -> None:
     name = "checkpoint-table2"
-    tables = read_tables(name, measured(name))
+    tables = read_tables(name, experiment_directory(name))
     words = "correctly, with gamma = 0.1 h"
     assert outcome_of(name, tables, words) == Outcome.NOT_COMPARABLE  # two distributions are not the table
     exponential_cells = [row for row in tables[""] if row["law"] == "exponential"]

@@ -47,7 +47,7 @@ TRACES = range(4)
 LEVELS = ("1b", "1e", "7b", "7d", "9a", "9b", "9c", "9d")
 
 
-def as_printed(metric: str, mechanism: str, mix: str) -> float:
+def published_world(metric: str, mechanism: str, mix: str) -> float:
     """A world in which every observation of the paper holds."""
     notice, _, arrival = mechanism.partition("-")
     baseline, spaa = mechanism == "baseline", arrival == "SPAA"
@@ -74,7 +74,7 @@ def as_printed(metric: str, mechanism: str, mix: str) -> float:
 
 def turned_round(metric: str, mechanism: str, mix: str) -> float:
     """A world in which every difference has the other sign."""
-    return 50.0 - as_printed(metric, mechanism, mix)
+    return 50.0 - published_world(metric, mechanism, mix)
 
 
 def world(value: Callable[[str, str, str], float], spread: float) -> Measured:
@@ -93,7 +93,7 @@ def world(value: Callable[[str, str, str], float], spread: float) -> Measured:
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_each_claim_is_supported_where_the_paper_is_right(claim: Claim) -> None:
-    finding = examine(claim, world(as_printed, 1e-5))
+    finding = examine(claim, world(published_world, 1e-5))
     assert finding.outcome is Outcome.HOLDS, finding
     assert finding.rule.startswith("holds if ")
 
@@ -138,7 +138,7 @@ def test_a_method_that_does_not_benefit_refutes_observation_13() -> None:
 
 @pytest.mark.parametrize("claim", CHECKPOINT_CLAIMS.values(), ids=lambda claim: claim.name)
 def test_checkpoint_claims(claim: Claim) -> None:
-    def measured(better: float) -> Measured:
+    def measurements(better: float) -> Measured:
         def value(name: str, factor: str, trace: int) -> float:
             gain = better if factor == "0.5" else 0.0
             return 10.0 + trace + (gain if name in ("utilization", "compute_utilization") else -gain)
@@ -150,8 +150,8 @@ def test_checkpoint_claims(claim: Claim) -> None:
             for mechanism in SIX
         )
 
-    assert examine(claim, measured(1.0)).outcome is Outcome.HOLDS
-    assert examine(claim, measured(-1.0)).outcome is Outcome.FAILS
+    assert examine(claim, measurements(1.0)).outcome is Outcome.HOLDS
+    assert examine(claim, measurements(-1.0)).outcome is Outcome.FAILS
 
 
 def test_what_is_not_measured_is_not_judged() -> None:
@@ -206,7 +206,7 @@ def test_evidence_of_known_numbers() -> None:
 
 def test_verdicts_say_the_number_the_rule_and_the_source() -> None:
     claim = next(claim for claim in CLAIMS if claim.name == "5a")
-    verdict = claim.verdict(world(as_printed, 1e-5))
+    verdict = claim.verdict(world(published_world, 1e-5))
     assert verdict.outcome == "holds"
     assert verdict.claim.startswith("Observation 5a: CUA has a lower average turnaround")
     # CUA is 1 h below CUP, on W2 by half an hour less, on W4 by half an hour more.
@@ -216,7 +216,7 @@ def test_verdicts_say_the_number_the_rule_and_the_source() -> None:
 
 
 def test_one_number_has_one_verdict_on_all_pages() -> None:
-    for value in (as_printed, turned_round):
+    for value in (published_world, turned_round):
         tables = {"": world(value, 1e-5)._rows}
         ours = find_experiment("hybrid-fig6").judge(tables)
         tables |= {"checkpoints": [], "decisions": [{"mechanism": "N-PAA", "p99_worst_run_ms": 1.0}]}
@@ -261,20 +261,20 @@ SMALL = ["--workers", "1", "--quick", "--set", "jobs=150", "--set", "traces=2"]
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("hybrid")
 
 
 @pytest.fixture
-def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[RunConfiguration]]:
+def simulation_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[RunConfiguration]]:
     """The runs that are carried out."""
     done: list[RunConfiguration] = []
 
-    def counting(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
+    def count_runs(runs: Sequence[RunConfiguration]) -> Iterator[simulations.RunOutcome]:
         done.extend(runs)
         return simulations.simulate_runs(runs)
 
-    monkeypatch.setattr(sweep, "simulate_runs", counting)
+    monkeypatch.setattr(sweep, "simulate_runs", count_runs)
     return done
 
 
@@ -283,21 +283,21 @@ def play(directory: Path, *arguments: str) -> None:
 
 
 @pytest.mark.system
-def test_experiments_share_their_simulations(shared: Path, simulated: list[RunConfiguration]) -> None:
+def test_experiments_share_their_simulations(shared_directory: Path, simulation_list: list[RunConfiguration]) -> None:
     mixes = ["--set", "mixes=W2,W5"]
-    play(shared, "hybrid-fig6", *mixes)
-    assert len(simulated) == 2 * 2 * 7
-    simulated.clear()
-    play(shared, "hybrid-table2")
-    play(shared, "hybrid-latency", *mixes)
-    assert not simulated
-    play(shared, "hybrid-fig7", "--set", "factors=0.5,1", "--set", "node_mtbf_years=5,0.25")
+    play(shared_directory, "hybrid-fig6", *mixes)
+    assert len(simulation_list) == 2 * 2 * 7
+    simulation_list.clear()
+    play(shared_directory, "hybrid-table2")
+    play(shared_directory, "hybrid-latency", *mixes)
+    assert not simulation_list
+    play(shared_directory, "hybrid-fig7", "--set", "factors=0.5,1", "--set", "node_mtbf_years=5,0.25")
     # Daly's interval at five years on W5 is in the grid of Fig. 6.
-    assert len(simulated) == 2 * 6 * 3
-    simulated.clear()
-    play(shared, "hybrid-obs", "--set", "factors=0.5,1", *mixes)
-    assert not simulated
-    check_tables_and_verdicts(shared)
+    assert len(simulation_list) == 2 * 6 * 3
+    simulation_list.clear()
+    play(shared_directory, "hybrid-obs", "--set", "factors=0.5,1", *mixes)
+    assert not simulation_list
+    check_tables_and_verdicts(shared_directory)
 
 
 def check_tables_and_verdicts(shared: Path) -> None:
@@ -324,19 +324,19 @@ def check_tables_and_verdicts(shared: Path) -> None:
     assert "workers" not in record["parameters"]
 
 
-def test_inputs(shared: Path) -> None:
-    play(shared, "hybrid-table1", "hybrid-table3", "hybrid-fig3", "hybrid-fig4", "hybrid-fig5")
+def test_inputs(shared_directory: Path) -> None:
+    play(shared_directory, "hybrid-table1", "hybrid-table3", "hybrid-fig3", "hybrid-fig4", "hybrid-fig5")
     jobs = assign(generate(ThetaYear(jobs=150), 1), seed=1)
-    sizes = [row for row in read_tables("hybrid-fig3", shared)[""] if row["trace"] == 1]
+    sizes = [row for row in read_tables("hybrid-fig3", shared_directory)[""] if row["trace"] == 1]
     assert sum(row["jobs"] for row in sizes) == 150
     for row in sizes:
         assert row["jobs"] == sum(row["smallest"] <= job.nodes <= row["largest"] for job in jobs)
     assert sum(row["node_hours"] for row in sizes) == pytest.approx(sum(job.nodes * job.runtime for job in jobs) / 3600)
-    types = {row["type"]: row for row in read_tables("hybrid-fig4", shared)[""] if row["trace"] == 1}
+    types = {row["type"]: row for row in read_tables("hybrid-fig4", shared_directory)[""] if row["trace"] == 1}
     assert types["on-demand"]["jobs"] == sum(job.type == "on-demand" for job in jobs)
-    weeks = read_tables("hybrid-fig5", shared)[""]
+    weeks = read_tables("hybrid-fig5", shared_directory)[""]
     assert sum(row["jobs"] for row in weeks if row["trace"] == 1) == types["on-demand"]["jobs"]
-    mixes = read_tables("hybrid-table3", shared)[""]
+    mixes = read_tables("hybrid-table3", shared_directory)[""]
     assert sum(row["jobs"] for row in mixes if (row["trace"], row["mix"]) == (1, "W2")) == types["on-demand"]["jobs"]
     drawn = [row for row in mixes if (row["mix"], row["category"]) == ("W2", "accurate")]
     told = sum(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.experiments.paper_readings import FACTORS, Reading, named_reading
+from holdfast.experiments.paper_readings import FACTORS, Reading, reading_from_levels
 from holdfast.experiments.papers.hybrid.designs import resolution_five, year_blocks
 from holdfast.experiments.papers.hybrid.factors import (
     CROSSED,
@@ -30,31 +30,31 @@ from holdfast.workloads.hybrid.assignment import assign
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.presets import preset_year
 from holdfast.workloads.theta.year import ThetaYear
-from tests.experiments.papers.hybrid.test_hybrid_experiments import as_printed, turned_round, world
+from tests.experiments.papers.hybrid.test_hybrid_experiments import published_world, turned_round, world
 
 FOUR = CROSSED[:4]
 DESIGN = crossed_choices(FOUR, resolution_five(4))
 
 
 def test_readings_are_named_by_what_is_not_at_its_default() -> None:
-    choice = named_reading("backfill_length=runtime projects=even victims=malleable-first")
+    choice = reading_from_levels("backfill_length=runtime projects=even victims=malleable-first")
     assert choice.options == {"backfill_length": "runtime"}
     assert choice.preset == "runtime-backfilling+even-projects"
     assert choice.mechanism("CUA-PAA") == "CUA-PAA victims=malleable-first"
-    assert named_reading(choice.name) == choice
-    assert named_reading("tenants=none node_mtbf=1y").assignment == {"node_mtbf": 365 * 86400.0}
-    both = named_reading("shrink=minimum overhead=seconds walltimes=trace")
+    assert reading_from_levels(choice.name) == choice
+    assert reading_from_levels("tenants=none node_mtbf=1y").assignment == {"node_mtbf": 365 * 86400.0}
+    both = reading_from_levels("shrink=minimum overhead=seconds walltimes=trace")
     assert both.mechanism("CUP-PAA") == "CUP-PAA overhead=seconds"
     assert both.mechanism("CUP-SPAA") == "CUP-SPAA overhead=seconds shrink=minimum"
     assert both.assignment == {"walltimes": "trace"}
-    assert named_reading("utilization=to-last-submit").metrics == {"utilization": "utilization_to_last_submit"}
+    assert reading_from_levels("utilization=to-last-submit").metrics == {"utilization": "utilization_to_last_submit"}
     for wrong in ("tenants=some", "tenants=fits tenants=none"):
         with pytest.raises(InputError, match="tenants=fits"):
-            named_reading(wrong)
+            reading_from_levels(wrong)
 
 
 def test_neighbours_differ_in_one_sentence() -> None:
-    found = neighbours(named_reading("overheads=added tenants=fits"))
+    found = neighbours(reading_from_levels("overheads=added tenants=fits"))
     assert len(found) == len(FACTORS)
     names = {choice.name for choice in found}
     assert {"tenants=fits", "overheads=added"} < names
@@ -81,10 +81,10 @@ def _tables(worlds: Mapping[str, World], stage: str = "", traces: int = 4) -> Ta
 
 
 def _slower(metric: str, mechanism: str, mix: str) -> float:
-    return as_printed(metric, mechanism, mix) + 3.0 * (metric == "turnaround_h" and mechanism != "baseline")
+    return published_world(metric, mechanism, mix) + 3.0 * (metric == "turnaround_h" and mechanism != "baseline")
 
 
-def _screening(value: Callable[[Reading], World]) -> Tables:
+def _screen(value: Callable[[Reading], World]) -> Tables:
     """One year for each reading of a design with four sentences; the years differ by their block."""
     tables: Tables = {"screening": [], "screening-checkpoints": []}
     for choice, block in zip(DESIGN, year_blocks(4).tolist(), strict=True):
@@ -94,13 +94,13 @@ def _screening(value: Callable[[Reading], World]) -> Tables:
 
 
 @pytest.fixture(scope="module")
-def screened() -> Tables:
+def screening_tables() -> Tables:
     """A screening in which added overheads prolong the turnaround, and nothing else changes anything."""
-    return _screening(lambda choice: _slower if "overheads=added" in choice.name else as_printed)
+    return _screen(lambda choice: _slower if "overheads=added" in choice.name else published_world)
 
 
-def test_each_comparison_of_each_claim_is_a_response(screened: Tables) -> None:
-    responses = screening_responses(score_readings(screened, "screening"), FOUR)
+def test_each_comparison_of_each_claim_is_a_response(screening_tables: Tables) -> None:
+    responses = screening_responses(score_readings(screening_tables, "screening"), FOUR)
     tests = [name for name, _, _ in responses.tests]
     # N-PAA stands against five other mechanisms, SPAA against PAA on average, any two mechanisms against each other.
     assert (tests.count("2a"), tests.count("3a"), tests.count("9b")) == (5, 1, 15)
@@ -109,8 +109,8 @@ def test_each_comparison_of_each_claim_is_a_response(screened: Tables) -> None:
     assert effect.mean == pytest.approx(3.0, abs=0.01)
 
 
-def test_a_claim_is_expected_to_hold_if_each_comparison_is_beyond_its_interval(screened: Tables) -> None:
-    responses = screening_responses(score_readings(screened, "screening"), FOUR)
+def test_a_claim_is_expected_to_hold_if_each_comparison_is_beyond_its_interval(screening_tables: Tables) -> None:
+    responses = screening_responses(score_readings(screening_tables, "screening"), FOUR)
     default = responses.model.predict(np.zeros((1, 4), dtype=bool))
     (found,) = outlook(default, responses, 40)
     # In a world as printed all claims hold but the four of observation 13, in which both intervals are alike, and 9c,
@@ -131,8 +131,8 @@ def test_slack_has_the_sign_of_the_decision() -> None:
     assert Near(1.0, 2.5).slack(means).tolist() == [0.5, 2.0, 0.5]
 
 
-def test_the_readings_that_promise_most_are_chosen(screened: Tables) -> None:
-    responses = screening_responses(score_readings(screened, "screening"), FOUR)
+def test_the_readings_that_promise_most_are_chosen(screening_tables: Tables) -> None:
+    responses = screening_responses(score_readings(screening_tables, "screening"), FOUR)
     chosen = promising_readings(responses, 4, 40)
     assert len({choice for choice, _ in chosen}) == len(chosen) > 1
     assert not any("overheads=added" in choice.name for choice, _ in chosen)
@@ -143,16 +143,18 @@ def test_an_interaction_is_predicted() -> None:
 
     def value(choice: Reading) -> World:
         pair = [label in choice.name for label in FOUR[:2]]
-        return as_printed if all(pair) or not any(pair) else turned_round
+        return published_world if all(pair) or not any(pair) else turned_round
 
-    responses = screening_responses(score_readings(_screening(value), "screening"), FOUR)
+    responses = screening_responses(score_readings(_screen(value), "screening"), FOUR)
     best = {choice.name for choice, _ in promising_readings(responses, 8, 40)}
     assert all((FOUR[0] in name) == (FOUR[1] in name) for name in best)
 
 
-def test_measured_readings_are_ranked_by_decided_claims_then_by_levels(screened: Tables) -> None:
-    responses = screening_responses(score_readings(screened, "screening"), FOUR)
-    tables = _tables({"default": turned_round, "tenants=fits": _slower, "types=campaign": as_printed}, "neighbours")
+def test_measured_readings_are_ranked_by_decided_claims_then_by_levels(screening_tables: Tables) -> None:
+    responses = screening_responses(score_readings(screening_tables, "screening"), FOUR)
+    tables = _tables(
+        {"default": turned_round, "tenants=fits": _slower, "types=campaign": published_world}, "neighbours"
+    )
     scores = score_readings(tables, "neighbours")
     assert rank_by_outlook(scores, responses, 40) == ["types=campaign", "tenants=fits", "default"]
     held = {
@@ -164,7 +166,7 @@ def test_measured_readings_are_ranked_by_decided_claims_then_by_levels(screened:
 
 def test_an_undecided_claim_counts_nothing_whatever_its_sign() -> None:
     def noisy(metric: str, mechanism: str, mix: str) -> float:
-        return as_printed(metric, mechanism, mix)
+        return published_world(metric, mechanism, mix)
 
     rows = _tables({"default": noisy})
     rng = np.random.default_rng(1)
@@ -176,17 +178,17 @@ def test_an_undecided_claim_counts_nothing_whatever_its_sign() -> None:
     assert score.held < 41 - 4
 
 
-def _judged(worlds: Mapping[str, World], best: str, screened: Tables) -> dict[str, Verdict]:
+def _verdicts(worlds: Mapping[str, World], best: str, screened: Tables) -> dict[str, Verdict]:
     tables = {**_tables(worlds, "finalists"), **_tables({best: worlds[best]}, "confirmation"), **screened}
-    tables |= _tables({"default": as_printed, PAPER.name: as_printed})
+    tables |= _tables({"default": published_world, PAPER.name: published_world})
     return {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
 
 
-@pytest.mark.parametrize(("world", "outcome"), [(as_printed, Outcome.HOLDS), (turned_round, Outcome.FAILS)])
-def test_the_number_of_claims_within_reach_is_judged(screened: Tables, world: World, outcome: Outcome) -> None:
+@pytest.mark.parametrize(("world", "outcome"), [(published_world, Outcome.HOLDS), (turned_round, Outcome.FAILS)])
+def test_the_number_of_claims_within_reach_is_judged(screening_tables: Tables, world: World, outcome: Outcome) -> None:
     worlds = {"default": turned_round, "tenants=fits": world}
-    tables = {**_tables(worlds), **_tables(worlds, "neighbours"), **_tables(worlds, "finalists"), **screened}
-    tables[""] = _tables({"default": as_printed, PAPER.name: as_printed})[""]
+    tables = {**_tables(worlds), **_tables(worlds, "neighbours"), **_tables(worlds, "finalists"), **screening_tables}
+    tables[""] = _tables({"default": published_world, PAPER.name: published_world})[""]
     told = {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
     reach = told["One reading has 27 of the claims decided as printed"]
     assert reach.outcome is outcome
@@ -202,8 +204,8 @@ def _observation(told: Mapping[str, Verdict], name: str) -> Verdict:
     return next(verdict for claim, verdict in told.items() if claim.startswith(f"Observation {name},"))
 
 
-def test_the_best_reading_is_judged_on_fresh_years(screened: Tables) -> None:
-    told = _judged({"default": turned_round, "tenants=fits": as_printed}, "tenants=fits", screened)
+def test_the_best_reading_is_judged_on_fresh_years(screening_tables: Tables) -> None:
+    told = _verdicts({"default": turned_round, "tenants=fits": published_world}, "tenants=fits", screening_tables)
     whole = told["One reading gives all observations of the paper"]
     assert whole.outcome is Outcome.FAILS
     assert whole.measured == "37 hold, 4 do not hold under tenants=fits"
@@ -216,8 +218,8 @@ def test_the_best_reading_is_judged_on_fresh_years(screened: Tables) -> None:
     assert told["The best reading gives the turnaround, worst mean"].outcome is Outcome.HOLDS
 
 
-def test_what_a_sentence_changes_is_read_from_the_screening(screened: Tables) -> None:
-    told = _judged({"default": as_printed}, "default", screened)
+def test_what_a_sentence_changes_is_read_from_the_screening(screening_tables: Tables) -> None:
+    told = _verdicts({"default": published_world}, "default", screening_tables)
     ends = " changes none of the printed levels"
     outcomes = {claim.removesuffix(ends): verdict.outcome for claim, verdict in told.items() if claim.endswith(ends)}
     assert outcomes == {label: Outcome.FAILS if label == "overheads=added" else Outcome.HOLDS for label in FOUR}
@@ -227,7 +229,7 @@ def test_what_a_sentence_changes_is_read_from_the_screening(screened: Tables) ->
 def test_before_the_search_is_complete_the_preset_is_judged_on_the_years_of_the_start() -> None:
     without = "overheads=added backfill_length=runtime tenants=fits types=campaign projects=even"
     without += " malleable_start=requested"
-    tables = _tables({"default": turned_round, PAPER.name: as_printed, without: _slower})
+    tables = _tables({"default": turned_round, PAPER.name: published_world, without: _slower})
     told = {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
     stages = told["Each stage of the search has been carried out"]
     assert stages.outcome is Outcome.FAILS
@@ -246,7 +248,7 @@ def test_before_the_search_is_complete_the_preset_is_judged_on_the_years_of_the_
     assert "lost: " in flip.remark
     assert "1e" in flip.remark
     # A part of a screening says nothing of sentences.
-    part = {"screening": _screening(lambda choice: as_printed)["screening"][:50]}
+    part = {"screening": _screen(lambda choice: published_world)["screening"][:50]}
     assert not [
         verdict
         for verdict in find_experiment("hybrid-readings").judge({**tables, **part})
@@ -301,7 +303,7 @@ def test_readings_are_simulated_as_they_say(tmp_path: Path) -> None:
     assert all(row["utilization"] == row["utilization_to_last_submit"] for row in until)
     opposite = DESIGN[-1]
     block = 1 + int(year_blocks(4)[-1])
-    for stage, choice, own in (("screening", opposite, block), ("finalists", named_reading("default"), 2)):
+    for stage, choice, own in (("screening", opposite, block), ("finalists", reading_from_levels("default"), 2)):
         year = preset_year(choice.preset, ThetaYear(jobs=60))
         jobs = assign(generate(year, own), seed=own, notice_mix="W2", **choice.assignment)
         result = simulate(jobs, 4392, choice.mechanism("CUP-PAA"), events=False, **choice.options)

@@ -234,18 +234,18 @@ def test_the_published_series_takes_the_lower_true_cost_of_each_draw() -> None:
 
 
 def test_verdicts_of_figure_5_can_fail() -> None:
-    def judged(at_60: float, discrete: float) -> list[Verdict]:
+    def judge_losses(at_60: float, discrete: float) -> list[Verdict]:
         losses = {("two-mode", "discrete", size): discrete for size in (10, 60, 110)}
         for name in ("polynomial", "usual"):
             losses |= {("two-mode", name, size): value for size, value in ((10, 0.1), (60, at_60), (110, 0.01))}
         return list(find_experiment("incomplete-fig5").judge({"": rows_with(losses)}))
 
-    assert {verdict.outcome for verdict in judged(0.05, 0.2)} == {Outcome.HOLDS}
-    assert {verdict.outcome for verdict in judged(0.01, 0.05)} == {Outcome.FAILS}
+    assert {verdict.outcome for verdict in judge_losses(0.05, 0.2)} == {Outcome.HOLDS}
+    assert {verdict.outcome for verdict in judge_losses(0.01, 0.05)} == {Outcome.FAILS}
 
 
 def test_verdicts_of_table_1_can_fail() -> None:
-    def judged(change: Callable[[dict[str, Any]], dict[str, Any]]) -> list[Verdict]:
+    def judge_change(change: Callable[[dict[str, Any]], dict[str, Any]]) -> list[Verdict]:
         rows = [
             {"application": name, "samples": samples, "degree": degree, "loss": loss or 0.1, "printed": loss}
             | {"not_fitted": int(loss is None), "repetitions": 1}
@@ -257,14 +257,14 @@ def test_verdicts_of_table_1_can_fail() -> None:
         return list(find_experiment("incomplete-table1").judge({"": rows, "draws": draws}))
 
     # The printed numbers agree with themselves, and with what the paper says of them but for one row.
-    same = judged(dict)
+    same = judge_change(dict)
     assert outcomes(same, "printed one within") == {Outcome.HOLDS}
     assert outcomes(same, "underfits") == {Outcome.HOLDS}
     assert outcomes(same, "510 samples") == {Outcome.HOLDS}
     assert outcomes(same, "not fitted") == {Outcome.HOLDS}
     assert outcomes(same, "significant") == {Outcome.FAILS}
     assert outcomes(same, "Multi Atlas") == {Outcome.NOT_COMPARABLE}
-    flat = judged(lambda row: {**row, "loss": 0.05, "not_fitted": 0})
+    flat = judge_change(lambda row: {**row, "loss": 0.05, "not_fitted": 0})
     assert outcomes(flat, "significant") == {Outcome.HOLDS}
     for word in ("printed one within", "underfits", "510 samples", "not fitted"):
         assert outcomes(flat, word) == {Outcome.FAILS}
@@ -313,10 +313,10 @@ def test_a_density_is_added_up_to_its_cdf() -> None:
 
 
 def test_losses_of_the_reference_are_equal_within_their_margin() -> None:
-    def judged(loss: float, factors: Sequence[float] = NARROW) -> Outcome:
+    def loss_outcome(loss: float, factors: Sequence[float] = NARROW) -> Outcome:
         rows = rows_with({("normal", "discrete", 60): loss}, factors)
         return incomplete_loss._results({"": rows}, "discrete").outcome
 
-    assert judged(0.0349) == Outcome.HOLDS
-    assert judged(0.06) == Outcome.FAILS
-    assert judged(0.03, (0.1, 2.5, 0.2, 0.5)) == Outcome.UNDECIDED, "a wide interval proves nothing"
+    assert loss_outcome(0.0349) == Outcome.HOLDS
+    assert loss_outcome(0.06) == Outcome.FAILS
+    assert loss_outcome(0.03, (0.1, 2.5, 0.2, 0.5)) == Outcome.UNDECIDED, "a wide interval proves nothing"

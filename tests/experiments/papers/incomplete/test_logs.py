@@ -141,11 +141,11 @@ def test_strategies_end_with_the_samples_or_with_the_bound() -> None:
 def test_rows_cost_what_reservations_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    def remembered(*arguments: Any) -> Any:
+    def remember_plan(*arguments: Any) -> Any:
         made.append(fit_plan(*arguments))
         return made[-1]
 
-    monkeypatch.setattr(incomplete_sampling, "fit_plan", remembered)
+    monkeypatch.setattr(incomplete_sampling, "fit_plan", remember_plan)
     log = generate_log("cerebellum", 4, 60)
     rows = measure_logs(SMALL, ["consecutive", "random"], 4)
     assert len(rows) == len(made) == 2 * 2 * 2 * 4
@@ -260,7 +260,7 @@ def test_verdicts_of_figure_6_can_fail() -> None:
 
 
 def test_the_whole_brain_must_vary_most() -> None:
-    def judged(wide: str) -> set[Outcome]:
+    def verdict_outcomes(wide: str) -> set[Outcome]:
         losses = {
             (name, "consecutive", estimator, 60): 0.5 if name == wide else 0.1
             for name in ("surface", "whole-brain")
@@ -268,8 +268,8 @@ def test_the_whole_brain_must_vary_most() -> None:
         }
         return outcomes(list(find_experiment("incomplete-fig6").judge(tables(losses, 1))), "vary most")
 
-    assert judged("whole-brain") == {Outcome.HOLDS}
-    assert judged("surface") == {Outcome.FAILS}
+    assert verdict_outcomes("whole-brain") == {Outcome.HOLDS}
+    assert verdict_outcomes("surface") == {Outcome.FAILS}
 
 
 def figure_7(random: float, correlation: float, chance: float, ends: str = "samples") -> list[Verdict]:

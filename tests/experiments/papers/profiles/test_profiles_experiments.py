@@ -63,7 +63,7 @@ def test_the_same_seed_measures_the_same(name: str) -> None:
 
 
 def test_verdicts_on_durations_can_go_either_way() -> None:
-    def judged(peaks: tuple[int, int], widest: float) -> list[Outcome]:
+    def verdict_outcomes(peaks: tuple[int, int], widest: float) -> list[Outcome]:
         ranges = {3: 4.0, 4: 3.0, 5: 10.0, 7: widest}
         rows = [
             {"task": task, "duration_s": 60 * minutes} for task, wide in ranges.items() for minutes in (5.0, 5.0 + wide)
@@ -73,8 +73,8 @@ def test_verdicts_on_durations_can_go_either_way() -> None:
         found = find_experiment("profiles-fig8").judge({"": rows, "fits": fits, "data": data})
         return [verdict.outcome for verdict in found]
 
-    assert judged((5, 7), 24.0) == [Outcome.HOLDS] * 4
-    assert judged((3, 7), 0.5) == [Outcome.FAILS] * 3 + [Outcome.HOLDS]
+    assert verdict_outcomes((5, 7), 24.0) == [Outcome.HOLDS] * 4
+    assert verdict_outcomes((3, 7), 0.5) == [Outcome.FAILS] * 3 + [Outcome.HOLDS]
 
 
 def test_the_measured_walltimes_are_those_of_the_paper(tmp_path: Path) -> None:
