@@ -76,7 +76,7 @@ class Reader:
                 if not item.checked:
                     return value
             if item.checked:
-                from holdfast.workloads.hybrid.parameters import option_value
+                from holdfast.workloads.hybrid.parameter_parsing import option_value
 
                 return option_value(item.owner, item.name, text)
             return read_choice(item.choices, text) if item.choices else text

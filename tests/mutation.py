@@ -49,7 +49,7 @@ TESTS: Mapping[str, Sequence[str]] = {
         "tests/experiments/study/test_equivalence.py",
     ],
     "experiments/forecast/wait_quantiles.py": ["tests/experiments/forecast/test_wait_quantiles.py"],
-    "experiments/forecast/pool.py": ["tests/experiments/forecast/test_pool.py"],
+    "experiments/forecast/linear_pool.py": ["tests/experiments/forecast/test_linear_pool.py"],
     "experiments/forecast/interval_calibration.py": ["tests/experiments/forecast/test_interval_calibration.py"],
     "experiments/forecast/median_errors.py": ["tests/experiments/forecast/test_median_errors.py"],
     "experiments/forecast/correction.py": ["tests/experiments/forecast/test_correction.py"],

@@ -30,7 +30,7 @@ from holdfast.experiments import cli
 from holdfast.experiments.output.manifest import open_result, seal
 from holdfast.experiments.study.experiment import find_experiment, measure_experiment
 from holdfast.experiments.sweeps import read_sweep, run_sweep
-from holdfast.experiments.sweeps.clusters import cluster_options
+from holdfast.experiments.sweeps.dask_cluster import cluster_options
 from holdfast.experiments.sweeps.execution import spread
 from holdfast.experiments.sweeps.toml_structure import PLUGIN_KEYS
 from holdfast.policies.learned_arrival import CONSEQUENCES
@@ -301,7 +301,7 @@ FILES = {
     "experiments/study/rule_digests.py": "digests of our rules",
     "experiments/study/row_cache.py": NOTHING,
     "experiments/study/cost_log.py": NOTHING,
-    "experiments/sweeps/clusters.py": "cluster options, which have a test of their own",
+    "experiments/sweeps/dask_cluster.py": "cluster options, which have a test of their own",
     "experiments/sweeps/fingerprint.py": "reads our sources",
     "experiments/sweeps/store.py": NOTHING,
     "experiments/sweeps/toml_structure.py": "sweep, order",

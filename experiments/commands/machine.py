@@ -80,8 +80,8 @@ def _find_machine(sources: Sequence[str], columns: str | None) -> FoundMachine:
     if len(sources) == 1:
         data = read_bytes(sources[0])
         if columns is not None or data.startswith(b"PAR1") or not is_machine_source(decode_text(data, sources[0])):
-            from holdfast.workloads.requests.estimate import estimated_machine
             from holdfast.workloads.requests.log_requests import read_requests
+            from holdfast.workloads.requests.machine_estimate import estimated_machine
 
             return estimated_machine(read_requests(sources[0], columns=columns))
     elif columns is not None:

@@ -62,7 +62,7 @@ class Arguments:
 def main(arguments: Arguments) -> int:
     """Run the command; the exit status is 1 if a run failed."""
     from holdfast.experiments.sweeps import read_sweep, run_sweep
-    from holdfast.experiments.sweeps.clusters import cluster_options
+    from holdfast.experiments.sweeps.dask_cluster import cluster_options
 
     chosen = [] if arguments.paper.reading is None else [f"reading={arguments.paper.reading!r}"]
     sweep = read_sweep(arguments.file, [*chosen, *arguments.set])

@@ -22,7 +22,7 @@ from holdfast.simulator.results.records import JobRecord
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.files import atomic_open
 from holdfast.workloads.ground.units import SECOND, format_seconds
-from holdfast.workloads.logs.swf_lines import note_holds
+from holdfast.workloads.logs.swf_writer import note_holds
 
 __all__ = ["COLUMNS", "BatsimExport"]
 

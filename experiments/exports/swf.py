@@ -16,7 +16,7 @@ from holdfast.simulator.results.recording import Recording, job_reservations, re
 from holdfast.simulator.results.records import JobRecord
 from holdfast.simulator.results.run_table import LoggedRun, runs_by_job
 from holdfast.workloads.ground.units import to_ticks
-from holdfast.workloads.logs.swf_lines import CANCELLED, CONVERSION, SwfJob, note_holds, number_names, write_lines
+from holdfast.workloads.logs.swf_writer import CANCELLED, CONVERSION, SwfJob, note_holds, number_names, write_lines
 from holdfast.workloads.table.job import JobType
 
 __all__ = ["SwfExport"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.experiments.figures.canvas import is_narrow, width_inches
-from holdfast.experiments.figures.plain_text import lay_out, without_warnings_of_names
+from holdfast.experiments.figures.layout import lay_out, without_warnings_of_names
 from holdfast.policies.mechanism import BASELINE
 from holdfast.workloads.ground.errors import UnknownNameError
 from holdfast.workloads.ground.files import atomic_open

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from holdfast.experiments.forecast.correction import Evidence, correct_forecast, replay
 from holdfast.experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION
 from holdfast.experiments.forecast.interval_calibration import calibrate_intervals, rank_bounds
+from holdfast.experiments.forecast.linear_pool import at_steps, pool, pool_terms, simulation_weight
 from holdfast.experiments.forecast.median_errors import MedianErrors, join_medians
-from holdfast.experiments.forecast.pool import at_steps, pool, pool_terms, simulation_weight
 from holdfast.experiments.forecast.wait_quantiles import STEPS, WaitQuantiles, from_scale, to_scale
 
 __all__ = ["Corrector"]

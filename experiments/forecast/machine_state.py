@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.experiments.forecast.capacity import describe_excluded_jobs, fit_machine
+from holdfast.experiments.forecast.oversized_jobs import describe_excluded_jobs, fit_machine
 from holdfast.experiments.forecast.prior_usage import node_names, past_usage, usage_by_runs
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.simulator.machine.prior_state import PastUsage, PriorState
@@ -52,7 +52,7 @@ class MachineState:
     unit
         Unit of sizes, for messages: ``nodes`` or ``processors``.
     left_out
-        Jobs of the source that the machine cannot hold (:mod:`holdfast.experiments.forecast.capacity`).
+        Jobs of the source that the machine cannot hold (:mod:`holdfast.experiments.forecast.oversized_jobs`).
 
     Raises
     ------

@@ -19,8 +19,8 @@ from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.machine.actual_outcomes import PREEMPTED
 from holdfast.simulator.results.schema import LARGEST_SECONDS
 from holdfast.workloads.ground.errors import InputError, TraceError, format_value
-from holdfast.workloads.ground.fields import number, whole
 from holdfast.workloads.ground.files import file_sha256
+from holdfast.workloads.ground.text_cells import number, whole
 from holdfast.workloads.ground.trust import trust as trusting
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.logs.cleaning import NO_WALLTIME

@@ -12,8 +12,8 @@ from holdfast.experiments.recordings.archive import table_rows
 from holdfast.simulator.resources.machine_jobs import JobWait
 from holdfast.simulator.results.result import Result
 from holdfast.workloads.ground.errors import TraceError
-from holdfast.workloads.ground.fields import number, whole
 from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.text_cells import number, whole
 from holdfast.workloads.ground.units import SECOND, to_ticks
 from holdfast.workloads.machines.host_list import expand, fold
 from holdfast.workloads.machines.machine import Machine

@@ -55,8 +55,8 @@ from holdfast.simulator.results.schema import (
     optional,
 )
 from holdfast.workloads.ground.errors import InputError, TraceError
-from holdfast.workloads.ground.fields import Columns, whole
 from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.text_cells import Columns, whole
 from holdfast.workloads.ground.ticks import list_in_ticks
 from holdfast.workloads.ground.trust import is_trusted
 from holdfast.workloads.ground.trust import trust as trusting

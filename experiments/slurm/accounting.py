@@ -10,9 +10,9 @@ from typing import TypeVar
 from holdfast.experiments.slurm.client import call
 from holdfast.experiments.slurm.job_chain import MINUTE
 from holdfast.workloads.ground.errors import TraceError
-from holdfast.workloads.ground.fields import Columns, number
 from holdfast.workloads.ground.files import read_text
 from holdfast.workloads.ground.numbers import integer
+from holdfast.workloads.ground.text_cells import Columns, number
 from holdfast.workloads.logs.sacct_formats import detect_form
 from holdfast.workloads.logs.sacct_values import is_missing, parse_clock, parse_time, state_of_job
 

@@ -10,8 +10,8 @@ from typing import Any
 from holdfast.experiments.slurm.decision_pace import measure_pace
 from holdfast.experiments.slurm.decision_points import InstantDecision, decisions
 from holdfast.experiments.slurm.placed_replay import PlacedJob
+from holdfast.experiments.slurm.pool_starts import needs_own_loop, simulate_starts
 from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob
-from holdfast.experiments.slurm.start_simulation import needs_own_loop, simulate_starts
 from holdfast.experiments.tables import render
 from holdfast.policies.backfilling import BACKFILLING
 from holdfast.policies.order import ORDERS

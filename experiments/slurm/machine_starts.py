@@ -1,6 +1,6 @@
 """Starts of a replay's jobs on a machine whose nodes have resources, under Slurm's rule and with its clock and pace.
 
-As :mod:`holdfast.experiments.slurm.start_simulation` for pools of equal nodes: of what Slurm did, only submits,
+As :mod:`holdfast.experiments.slurm.pool_starts` for pools of equal nodes: of what Slurm did, only submits,
 runtimes, the times of nodes to complete and, if they are given, the times of passes are known.
 """
 

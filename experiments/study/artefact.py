@@ -25,11 +25,11 @@ from typing import Any
 
 from holdfast.experiments.output.manifest import Sealed, open_result
 from holdfast.experiments.study.experiment import Experiment, find_experiment
-from holdfast.experiments.study.limits import check_parameters
+from holdfast.experiments.study.parameter_limits import check_parameters
 from holdfast.workloads.ground.errors import InputError, TraceError
-from holdfast.workloads.ground.fields import LARGEST_WHOLE
 from holdfast.workloads.ground.files import atomic_open, file_sha256, is_plain_file, is_plain_name
 from holdfast.workloads.ground.numbers import is_whole
+from holdfast.workloads.ground.text_cells import LARGEST_WHOLE
 
 __all__ = ["Recorded", "differences", "open_artefact", "read_experiments", "write_artefact"]
 

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from holdfast.experiments.output.signals import start_trackers, without_interruption
-from holdfast.experiments.sweeps.clusters import CLUSTERS, DaskWorkers, Lost, dask_client
+from holdfast.experiments.sweeps.dask_cluster import CLUSTERS, DaskWorkers, Lost, dask_client
 from holdfast.workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
 from holdfast.workloads.ground.trust import Trusting
 
@@ -66,7 +66,8 @@ class Workforce:
     scheduler
         Address of a Dask scheduler.
     cluster
-        A cluster to start where no scheduler is given: a name of :data:`holdfast.experiments.sweeps.clusters.CLUSTERS`.
+        A cluster to start where no scheduler is given: a name of
+        :data:`holdfast.experiments.sweeps.dask_cluster.CLUSTERS`.
     cluster_options
         Keyword arguments of its class.
 

@@ -17,7 +17,7 @@ from holdfast.simulator.resources.machine_replay import PLACEMENTS
 from holdfast.workloads.ground.errors import UnknownNameError
 from holdfast.workloads.ground.numbers import is_whole
 from holdfast.workloads.hybrid.assignment import Assignment
-from holdfast.workloads.hybrid.parameters import is_mix, parameter_value, whole, wrong
+from holdfast.workloads.hybrid.parameter_parsing import is_mix, parameter_value, whole, wrong
 from holdfast.workloads.logs.column_roles import parse_roles
 from holdfast.workloads.logs.filters import parse_conditions, parse_unit
 from holdfast.workloads.logs.readers import READERS

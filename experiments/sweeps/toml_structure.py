@@ -34,7 +34,7 @@ from holdfast.workloads.ground.documents import DEEPEST, parse_toml, read_toml
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from holdfast.workloads.ground.trust import admit
 from holdfast.workloads.hybrid.assignment import Assignment
-from holdfast.workloads.hybrid.parameters import duration, wrong
+from holdfast.workloads.hybrid.parameter_parsing import duration, wrong
 
 if TYPE_CHECKING:
     from cattrs import Converter

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.policies.planning.plan_progress import Course, Schedule
-from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.checkpoint_device import CheckpointDevice
 from holdfast.workloads.chains.runs import TaskRuns
 from holdfast.workloads.ground.errors import InvariantError, ParameterError
 

@@ -18,7 +18,7 @@ from holdfast.policies.planning.discretisation import as_discrete
 from holdfast.policies.planning.optimal import cheapest
 from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.workloads.chains.chain import TaskChain
-from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.checkpoint_device import CheckpointDevice
 from holdfast.workloads.chains.runs import TaskRuns
 from holdfast.workloads.chains.task_fits import fit_distribution
 from holdfast.workloads.distributions import Distribution

@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.simulator.machine.cluster import Account, Kind
 from holdfast.simulator.machine.job_state import JobState
-from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.node_use import Usage
 
 __all__ = ["Gathering", "Kept", "Lender", "Loan", "Reservation", "Run"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple, TypeGuard
 
 from holdfast.simulator.machine.job_state import divide
-from holdfast.simulator.machine.node_accounting import Usage
 from holdfast.simulator.machine.node_accounts import Run
+from holdfast.simulator.machine.node_use import Usage
 from holdfast.workloads.table.job import MALLEABLE
 
 __all__ = ["JobRun", "Spent", "is_malleable"]

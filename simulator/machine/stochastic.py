@@ -20,8 +20,8 @@ from holdfast.simulator.machine.actual_outcomes import (
     Truth,
 )
 from holdfast.simulator.machine.job_state import JobState
-from holdfast.simulator.machine.node_accounting import Usage
 from holdfast.simulator.machine.node_accounts import Run
+from holdfast.simulator.machine.node_use import Usage
 from holdfast.simulator.options import Options
 from holdfast.workloads.ground.errors import InvariantError
 from holdfast.workloads.table.job import RIGID, Job

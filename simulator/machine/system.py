@@ -21,8 +21,8 @@ from holdfast.simulator.machine.expected_releases import ExpectedReleases
 from holdfast.simulator.machine.fairshare import UsageLedger
 from holdfast.simulator.machine.job_factory import begin_run
 from holdfast.simulator.machine.job_state import JobState
-from holdfast.simulator.machine.node_accounting import Usage
 from holdfast.simulator.machine.node_accounts import Gathering, Kept, Lender, Loan, Reservation, Run
+from holdfast.simulator.machine.node_use import Usage
 from holdfast.simulator.machine.run import JobRun, is_malleable
 from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.machine.wait_queue import Queue

@@ -15,7 +15,7 @@ from holdfast.simulator.machine.job_state import JobState
 from holdfast.workloads.ground.errors import HoldfastError, InputError, InvariantError
 
 if TYPE_CHECKING:
-    from holdfast.simulator.machine.column_queue import ColumnQueue
+    from holdfast.simulator.machine.array_queue import ArrayQueue
     from holdfast.simulator.machine.queue_columns import QueueColumns
 
 __all__ = ["Queue"]
@@ -70,7 +70,7 @@ class Queue:
         self._deep = DEEP_SORTED if order.static else DEEP if self._ranking is not None else inf
         self._columns: QueueColumns | None = None
         #: Cached view for policies, valid until a job joins or leaves; for a non-static order, for one instant.
-        self._shown: ListQueue | ColumnQueue | None = None
+        self._shown: ListQueue | ArrayQueue | None = None
         self._shown_at: int | None = None
         self.jobs = 0
         self.nodes = 0
@@ -84,7 +84,7 @@ class Queue:
     def on_demand_waits(self) -> bool:
         return bool(self._urgent)
 
-    def in_order(self, view: SystemView) -> ListQueue | ColumnQueue:
+    def in_order(self, view: SystemView) -> ListQueue | ArrayQueue:
         """All waiting jobs, first to last.
 
         Raises
@@ -98,19 +98,19 @@ class Queue:
             self._shown_at = view.now
         return shown
 
-    def _order_queue(self, view: SystemView) -> ListQueue | ColumnQueue:
+    def _order_queue(self, view: SystemView) -> ListQueue | ArrayQueue:
         columns, ranking = self._columns, self._ranking
         if columns is not None:
-            from holdfast.simulator.machine.column_queue import ColumnQueue
+            from holdfast.simulator.machine.array_queue import ArrayQueue
             from holdfast.simulator.machine.queue_columns import Ranks
 
             least = self.sizes.smallest()
             if self._static or ranking is None:
-                return ColumnQueue(columns, self._urgent, least)
+                return ArrayQueue(columns, self._urgent, least)
             keys = ranking.keys(view, columns.traits)
             if view.now < _EXACT and isfinite(keys[0].sum()):
                 ranks = Ranks(columns, keys, ranking.slack, self._key_at(view))
-                return ColumnQueue(columns, self._urgent, least, ranks)
+                return ArrayQueue(columns, self._urgent, least, ranks)
         jobs = self._jobs if self._static else ListQueue(self._sort(view), self.sizes)
         if columns is None:
             # The list is almost sorted at the next instant, which makes sorting fast.

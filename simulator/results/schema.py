@@ -24,7 +24,7 @@ from holdfast.simulator.results.recording import (
 from holdfast.simulator.results.records import ABSENT, SLOWDOWN_BOUND, STATUSES, TYPES, Records, Samples, whole_column
 from holdfast.simulator.results.run_table import runs
 from holdfast.workloads.ground.errors import ParameterError, format_value
-from holdfast.workloads.ground.fields import number, whole
+from holdfast.workloads.ground.text_cells import number, whole
 from holdfast.workloads.ground.ticks import in_ticks
 from holdfast.workloads.ground.units import COSTS, LARGEST_TIME, SECOND, format_seconds, to_ticks
 from holdfast.workloads.table.job import JobType

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.simulator.machine.job_state import JobState
-from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.node_use import Usage
 from holdfast.simulator.machine.run import JobRun
 from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.machine.system import System

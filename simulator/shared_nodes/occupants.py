@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from holdfast.simulator.machine.job_state import JobState, divide
-from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.node_use import Usage
 from holdfast.simulator.shared_nodes.demand import Amounts
 from holdfast.simulator.shared_nodes.shared_job import SharedJob
 from holdfast.workloads.machines.fitted_requests import Need

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.simulator.machine.actual_outcomes import CANCELLED, COMPLETED, PREEMPTED, SAVED
-from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.node_use import Usage
 from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.shared_nodes.demand import Amounts
 from holdfast.simulator.shared_nodes.occupants import SharedRun

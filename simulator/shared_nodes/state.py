@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from holdfast.simulator.machine.node_accounting import Usage
+from holdfast.simulator.machine.node_use import Usage
 from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.options import Options
 from holdfast.simulator.shared_nodes.closures import NodeClosures

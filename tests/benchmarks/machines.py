@@ -24,8 +24,8 @@ from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.machine_workload import MachineWorkload
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.machines.sources import machine_from_files
-from holdfast.workloads.requests.estimate import estimated_machine
 from holdfast.workloads.requests.log_requests import LogRequests, read_requests
+from holdfast.workloads.requests.machine_estimate import estimated_machine
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear
 from tests.shared_data import shared_file

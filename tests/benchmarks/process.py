@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from holdfast.workloads.logs.swf_lines import write_swf
+from holdfast.workloads.logs.swf_writer import write_swf
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear
 from tests.benchmarks.figures import tell

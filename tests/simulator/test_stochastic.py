@@ -25,7 +25,7 @@ from holdfast.simulator.machine.event_log import Entry
 from holdfast.simulator.machine.stochastic import ReservationRecord
 from holdfast.simulator.results.reservations import stochastic_rows
 from holdfast.simulator.results.schema import RESERVATIONS
-from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.checkpoint_device import CheckpointDevice
 from holdfast.workloads.chains.runs import TaskRuns
 from holdfast.workloads.distributions import Distribution, lognormal_from_moments, truncate, uniform
 from holdfast.workloads.distributions.named import gamma

@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from holdfast.experiments.figures.plain_text import lay_out
+from holdfast.experiments.figures.layout import lay_out
 
 __all__ = ["text_faults"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.workloads.ground.errors import TraceError
-from holdfast.workloads.ground.fields import Columns, number, whole
 from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.text_cells import Columns, number, whole
 
 __all__ = ["Cells", "read_cells"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from holdfast.workloads.ground.errors import format_value
-from holdfast.workloads.ground.fields import whole
+from holdfast.workloads.ground.text_cells import whole
 
 __all__ = ["LARGEST_JOB", "LARGEST_TASK", "component_id", "job_id_text", "job_number", "parse_job_id", "task_id"]
 

@@ -20,8 +20,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.fields import LARGEST_WHOLE
 from holdfast.workloads.ground.numbers import decimal, integer
+from holdfast.workloads.ground.text_cells import LARGEST_WHOLE
 from holdfast.workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, duration_text, parse_duration
 
 __all__ = [

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from holdfast.workloads.ground.errors import ParameterError, TraceError
-from holdfast.workloads.ground.fields import Columns, number, seconds_of_date, whole
 from holdfast.workloads.ground.files import read_text
 from holdfast.workloads.ground.lines import lines_with_ends
+from holdfast.workloads.ground.text_cells import Columns, number, seconds_of_date, whole
 from holdfast.workloads.logs.cleaning import BROKEN_LINE, Intake
 from holdfast.workloads.logs.filters import Choice, find_columns
 from holdfast.workloads.logs.trace import Trace

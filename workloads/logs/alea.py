@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast.workloads.ground.errors import TraceError, format_value
-from holdfast.workloads.ground.fields import whole
 from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.text_cells import whole
 from holdfast.workloads.ground.units import LARGEST_SIZE
 
 __all__ = ["Further", "machine_beside", "parse_further"]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from holdfast.workloads.ground.errors import ParameterError, TraceError
-from holdfast.workloads.ground.fields import Columns, number, seconds_of_date, whole
 from holdfast.workloads.ground.files import decode_text
 from holdfast.workloads.ground.lines import lines_with_ends
 from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.ground.text_cells import Columns, number, seconds_of_date, whole
 from holdfast.workloads.logs.cleaning import BROKEN_LINE, Intake, check_procs_per_node
 from holdfast.workloads.logs.column_roles import LAYOUTS, ColumnNames, Role, find_layout, parse_roles
 from holdfast.workloads.logs.filters import Choice, find_columns

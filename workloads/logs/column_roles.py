@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
-from holdfast.workloads.ground.fields import Columns
+from holdfast.workloads.ground.text_cells import Columns
 
 __all__ = ["LAYOUTS", "REQUEST_ROLES", "ROLES", "ColumnNames", "Role", "find_layout", "parse_roles"]
 

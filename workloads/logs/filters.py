@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.fields import Columns
+from holdfast.workloads.ground.text_cells import Columns
 
 __all__ = ["UNITS", "Choice", "Condition", "Where", "find_columns", "parse_conditions", "parse_unit"]
 

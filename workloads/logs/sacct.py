@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.workloads.ground.errors import ParameterError, TraceError, format_value
-from holdfast.workloads.ground.fields import Columns, number
 from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.text_cells import Columns, number
 from holdfast.workloads.logs.cleaning import BROKEN_LINE, Intake, check_procs_per_node
 from holdfast.workloads.logs.filters import Choice, Condition, find_columns
 from holdfast.workloads.logs.node_names import NamedNodes

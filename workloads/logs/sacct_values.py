@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from holdfast.workloads.ground.errors import format_value
-from holdfast.workloads.ground.fields import number, seconds_of_date, whole
 from holdfast.workloads.ground.job_ids import LARGEST_JOB, LARGEST_TASK, component_id, task_id
+from holdfast.workloads.ground.text_cells import number, seconds_of_date, whole
 
 __all__ = [
     "ARRAY",

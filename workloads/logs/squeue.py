@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.workloads.ground.errors import InputError, TraceError, format_value
-from holdfast.workloads.ground.fields import number
 from holdfast.workloads.ground.files import read_text
 from holdfast.workloads.ground.numbers import decimal
+from holdfast.workloads.ground.text_cells import number
 from holdfast.workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
 from holdfast.workloads.logs.sacct_values import (
     ARRAY,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from holdfast.workloads.ground.errors import TraceError, format_value
-from holdfast.workloads.ground.fields import number
 from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.text_cells import number
 
 __all__ = ["read_usage"]
 

@@ -1,4 +1,4 @@
-"""Reader of the Standard Workload Format, version 2.2; :mod:`holdfast.workloads.logs.swf_lines` writes it.
+"""Reader of the Standard Workload Format, version 2.2; :mod:`holdfast.workloads.logs.swf_writer` writes it.
 
 Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999, and the
 Parallel Workloads Archive. Cleaned by :mod:`holdfast.workloads.logs.cleaning`.
@@ -31,8 +31,8 @@ from holdfast.workloads.logs.cleaning import (
 )
 from holdfast.workloads.logs.filters import Choice, Condition
 from holdfast.workloads.logs.swf_header import header_machine_size, header_sizes, read_header
-from holdfast.workloads.logs.swf_lines import CANCELLED, CONVERSION, write_swf
 from holdfast.workloads.logs.swf_records import MORE, OF_ALEA, Lines, read_lines
+from holdfast.workloads.logs.swf_writer import CANCELLED, CONVERSION, write_swf
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.logs.work_shares import WorkShares
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from holdfast.workloads.ground.errors import TraceError, format_value
-from holdfast.workloads.ground.fields import whole
+from holdfast.workloads.ground.text_cells import whole
 from holdfast.workloads.ground.units import LARGEST_SIZE
 from holdfast.workloads.logs.cleaning import Intake
 

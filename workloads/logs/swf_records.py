@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.workloads.ground.errors import format_value
-from holdfast.workloads.ground.fields import number, whole
 from holdfast.workloads.ground.object_code import object_code
 from holdfast.workloads.ground.row_views import Codes
+from holdfast.workloads.ground.text_cells import number, whole
 from holdfast.workloads.logs.alea import parse_further
 from holdfast.workloads.logs.swf_loop import FIELDS as _WIDTH
 from holdfast.workloads.logs.swf_loop import KINDS

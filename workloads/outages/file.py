@@ -8,9 +8,9 @@ from pathlib import Path
 
 from holdfast.workloads.ground.dates import is_date
 from holdfast.workloads.ground.errors import InputError, TraceError, UnknownNameError, format_value
-from holdfast.workloads.ground.fields import number, whole
 from holdfast.workloads.ground.files import atomic_open, csv_rows, read_text
 from holdfast.workloads.ground.job_ids import parse_job_id
+from holdfast.workloads.ground.text_cells import number, whole
 from holdfast.workloads.ground.units import format_seconds, to_ticks
 from holdfast.workloads.logs.clock import LogClock
 from holdfast.workloads.machines.machine import Machine

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.workloads.ground.errors import TraceError
-from holdfast.workloads.ground.fields import Columns, seconds_of_date
 from holdfast.workloads.ground.files import decode_text, read_bytes
 from holdfast.workloads.ground.lines import lines_with_ends
 from holdfast.workloads.ground.numbers import decimal, integer
+from holdfast.workloads.ground.text_cells import Columns, seconds_of_date
 from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
 from holdfast.workloads.logs.filters import Choice, Where
 from holdfast.workloads.logs.job_selection import select

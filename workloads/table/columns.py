@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.workloads.ground.errors import TraceError, UnknownNameError, format_value
-from holdfast.workloads.ground.fields import number, whole
 from holdfast.workloads.ground.job_ids import parse_job_id
+from holdfast.workloads.ground.text_cells import number, whole
 from holdfast.workloads.ground.ticks import in_ticks
 from holdfast.workloads.ground.units import SECOND, format_seconds
 from holdfast.workloads.table.job import JobType

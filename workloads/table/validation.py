@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.workloads.ground.errors import InputError, format_value
-from holdfast.workloads.ground.fields import LARGEST_WHOLE
+from holdfast.workloads.ground.text_cells import LARGEST_WHOLE
 from holdfast.workloads.ground.units import COSTS, DURATIONS, LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME, TIMES
 from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.table.job_lifecycle import broken_life, cross_job_violation, has_life

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.experiments.papers.incomplete.changes import (
+from holdfast.experiments.papers.incomplete.logs import FIGURE_6
+from holdfast.experiments.papers.incomplete.published_changes import (
     CHOICE,
     JUDGEMENT,
     LITTLE,
@@ -24,7 +25,6 @@ from holdfast.experiments.papers.incomplete.changes import (
     nearest,
     rows_under,
 )
-from holdfast.experiments.papers.incomplete.logs import FIGURE_6
 from holdfast.experiments.papers.incomplete.submissions import WEEK, draw_week, make_plans
 from holdfast.experiments.papers.incomplete.week import FEW_FAMILIES
 from holdfast.experiments.papers.incomplete.week_operation import (

@@ -16,7 +16,7 @@ from holdfast.policies.planning.memory_plan import MemoryModel
 from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.policies.planning.scaled_plan import transfer_plan
 from holdfast.workloads.chains.chain import TaskChain
-from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.checkpoint_device import CheckpointDevice
 from holdfast.workloads.chains.runs import TaskRuns
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 from holdfast.workloads.ground.streams import stream

@@ -22,8 +22,8 @@ from holdfast.simulator.machine.decisions import Decision
 from holdfast.simulator.machine.event_log import Entry
 from holdfast.simulator.machine.job_factory import begin_run, job_state
 from holdfast.simulator.machine.job_state import JobState
-from holdfast.simulator.machine.node_accounting import Usage
 from holdfast.simulator.machine.node_accounts import Run
+from holdfast.simulator.machine.node_use import Usage
 from holdfast.simulator.machine.run import is_malleable
 from holdfast.simulator.machine.stochastic import ReservationRecord
 from holdfast.simulator.results.recording import Recording, all_reservations

@@ -11,7 +11,7 @@ import pytest
 from holdfast.experiments.cli import main
 from holdfast.experiments.recordings.archive import read_recording
 from holdfast.workloads.hybrid.assignment import as_rigid
-from holdfast.workloads.logs.swf_lines import write_swf
+from holdfast.workloads.logs.swf_writer import write_swf
 from holdfast.workloads.table.job_table import write_job_table
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear

@@ -14,7 +14,7 @@ from holdfast.experiments.sweeps.grid import expand
 from holdfast.simulator.options import Options
 from holdfast.workloads.ground.parameters import declared_parameters
 from holdfast.workloads.hybrid.assignment import Assignment
-from holdfast.workloads.hybrid.parameters import option_value
+from holdfast.workloads.hybrid.parameter_parsing import option_value
 from holdfast.workloads.logs.swf import write_swf
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear

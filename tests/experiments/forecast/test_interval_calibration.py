@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.experiments.forecast.interval_calibration import calibrate_intervals, rank_bounds
-from holdfast.experiments.forecast.pool import pool
+from holdfast.experiments.forecast.linear_pool import pool
 from holdfast.experiments.forecast.track_record import correct_past
 from holdfast.experiments.forecast.wait_quantiles import STEPS, WaitQuantiles, from_scale, to_scale
 from tests.experiments.forecast.test_pool import simulated_tests

@@ -20,7 +20,7 @@ from holdfast.experiments.papers.checkpoint.batch_operation import (
     replay_batch,
 )
 from holdfast.experiments.papers.checkpoint.batch_operation import operations as batch_operations
-from holdfast.experiments.papers.incomplete.changes import nearest
+from holdfast.experiments.papers.incomplete.published_changes import nearest
 from holdfast.experiments.papers.incomplete.submissions import Week, draw_week, make_plans, run_week
 from holdfast.experiments.papers.incomplete.week_operation import (
     WeekMeasure,

@@ -20,7 +20,7 @@ from holdfast.experiments.commands import reproduce
 from holdfast.experiments.output.manifest import open_result
 from holdfast.experiments.study.artefact import _like, write_artefact
 from holdfast.experiments.study.experiment import all_experiments, find_experiment, measure_experiment
-from holdfast.experiments.study.limits import FACTOR, check_parameters
+from holdfast.experiments.study.parameter_limits import FACTOR, check_parameters
 from holdfast.workloads.ground.errors import InputError
 from tests.fuzz.cases import _seal
 from tests.fuzz.seeds import TASKS

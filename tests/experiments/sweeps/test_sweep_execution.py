@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.sweeps import clusters, make_sweep, run_sweep
+from holdfast.experiments.sweeps import dask_cluster, make_sweep, run_sweep
 from holdfast.experiments.sweeps.execution import LocalWorkers, Pool, Workforce, carry_out
 from holdfast.experiments.sweeps.grid import GeneratedYear, RunConfiguration, expand
 from holdfast.experiments.sweeps.simulations import RunOutcome
@@ -326,7 +326,7 @@ def test_a_run_that_kills_dask_workers_has_failed_and_the_others_go_on(tmp_path:
 def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> None:
     out, told = tmp_path / "out", tmp_path / "told.txt"
     with dask_processes(tmp_path, 1) as (address, _, workers):
-        soon = "from holdfast.experiments.sweeps import clusters\nclusters.LOOK_EVERY, clusters.PATIENCE = 0.1, 1.0\n"
+        soon = "from holdfast.experiments.sweeps import dask_cluster as dask\ndask.LOOK_EVERY, dask.PATIENCE = 0.1, 1.0\n"
         soon += held_back(tmp_path, 1)
         sweep = start_sweep(tmp_path, "--backend", "dask", "--scheduler", address, before=soon)
         until(lambda: len([*out.glob("store/*.jsonl")]) >= 1)
@@ -354,7 +354,7 @@ def test_cancelled_tasks_are_not_logged_and_other_failures_are(
         except BaseException:
             log.error("Exception in callback %r", type(error).__name__, exc_info=True)
 
-    with dask_processes(tmp_path, 1) as (address, _, _), clusters.dask_client(address, "local", None, {}):
+    with dask_processes(tmp_path, 1) as (address, _, _), dask_cluster.dask_client(address, "local", None, {}):
         fail(FutureCancelledError("a", "unknown"))
         fail(OSError("the disk is full"))
     fail(FutureCancelledError("b", "unknown"))
@@ -408,7 +408,7 @@ def test_without_dask_it_is_said_what_to_install(tmp_path: Path, monkeypatch: py
 @pytest.mark.system
 def test_a_cluster_is_started_by_its_name_with_its_own_options(tmp_path: Path, whole: Path) -> None:
     stand_in = (
-        "from holdfast.experiments.sweeps.clusters import CLUSTERS\n"
+        "from holdfast.experiments.sweeps.dask_cluster import CLUSTERS\n"
         "CLUSTERS['slurm'] = 'dask_jobqueue.local', 'LocalCluster'"
     )
     options = tmp_path / "options.toml"
@@ -443,12 +443,12 @@ def test_the_options_reach_the_job_script(name: str, line: str, monkeypatch: pyt
         def ncores(self) -> dict[str, int]:
             return {"a": 1}
 
-    kind = getattr(dask_jobqueue, clusters.CLUSTERS[name][1])
+    kind = getattr(dask_jobqueue, dask_cluster.CLUSTERS[name][1])
     scaled: list[int] = []
     monkeypatch.setattr(kind, "scale", lambda self, count: scaled.append(count))
     monkeypatch.setattr("distributed.Client", Client)
     options = {"cores": 1, "memory": "2GB", "queue": "night"}
-    with clusters.dask_client(None, name, 3, options) as (client, count):
+    with dask_cluster.dask_client(None, name, 3, options) as (client, count):
         assert (type(client), count) == (Client, 3)
     assert scaled[0] == 3
     assert line in seen[0]

@@ -19,7 +19,7 @@ from holdfast.policies.planning.memory_plan import (
 from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.policies.planning.strategies import STRATEGIES
 from holdfast.workloads.chains.chain import Task, TaskChain
-from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.checkpoint_device import CheckpointDevice
 from holdfast.workloads.chains.runs import TaskRuns
 from holdfast.workloads.chains.synthetic import macruise_like, slant_like
 from holdfast.workloads.chains.task_fits import Normal, fit_distribution

@@ -17,7 +17,7 @@ from holdfast.policies.planning.memory_execution import execute
 from holdfast.policies.planning.memory_plan import mem_all_ckpt_v2
 from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.policies.planning.scaled_plan import transfer_plan
-from holdfast.workloads.chains.device import CheckpointDevice
+from holdfast.workloads.chains.checkpoint_device import CheckpointDevice
 from holdfast.workloads.chains.runs import TaskRuns
 from holdfast.workloads.chains.synthetic import slant_like
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError

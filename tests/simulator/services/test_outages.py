@@ -504,7 +504,7 @@ def test_an_on_demand_job_that_was_hit_waits_for_warnings_and_for_nothing_else()
 
 
 def test_failures_that_let_nobody_end_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.simulator.services.survival.MOST_FAILURES", 199)
+    monkeypatch.setattr("holdfast.simulator.services.completion_checks.MOST_FAILURES", 199)
     with pytest.raises(InputError, match="no job has ended during 200 failures: nodes fail too often"):
         simulate([rigid(1, 0, 2, 85)], 2, failures=FailureRate(mtbf=20.0, repair=1.0))
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.workloads.chains.chain import Task, TaskChain
+from holdfast.workloads.chains.checkpoint_device import CheckpointDevice
 from holdfast.workloads.chains.convolution import partial_sums
-from holdfast.workloads.chains.device import CheckpointDevice
 from holdfast.workloads.chains.runs import TaskRuns, read_slant_makespans, read_slant_tasks
 from holdfast.workloads.chains.synthetic import SLANT_TABLE, macruise_like, makespans_like, slant_like
 from holdfast.workloads.chains.task_fits import FITS, Kernel, Normal, choose_fit, fit_distribution

@@ -17,11 +17,11 @@ from holdfast.policies.planning.plan_choices import _level
 from holdfast.workloads.distributions.checks import positive
 from holdfast.workloads.ground import parameters
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.fields import number, whole
 from holdfast.workloads.ground.numbers import decimal, integer
 from holdfast.workloads.ground.parameters import declared_parameters
+from holdfast.workloads.ground.text_cells import number, whole
 from holdfast.workloads.hybrid.assignment import Assignment
-from holdfast.workloads.hybrid.parameters import option_value
+from holdfast.workloads.hybrid.parameter_parsing import option_value
 from holdfast.workloads.logs.trace import trace_epoch
 from holdfast.workloads.table.memory_profile import memory_profile
 from tests.places import PACKAGES
@@ -34,7 +34,7 @@ PLAIN = {
     "workloads/logs/swf_records.py": "checked field by field",
     "workloads/table/columns.py": "a column without underscores",
     "simulator/results/schema.py": "cells of digits, by a pattern",
-    "workloads/ground/fields.py": "a float that is a whole number",
+    "workloads/ground/text_cells.py": "a float that is a whole number",
     "workloads/fits/estimation.py": "numbers of SciPy",
     "simulator/machine/queue_columns.py": "numbers of numpy",
     "experiments/study/cost_log.py": "numbers of JSON that the study has written",

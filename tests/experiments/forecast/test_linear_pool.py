@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from holdfast.experiments.forecast.baselines import PastWaits
 from holdfast.experiments.forecast.experts import LEVELS
+from holdfast.experiments.forecast.linear_pool import PoolTerms, at_steps, pool, pool_terms, simulation_weight
 from holdfast.experiments.forecast.log_cursor import Past
-from holdfast.experiments.forecast.pool import PoolTerms, at_steps, pool, pool_terms, simulation_weight
 from holdfast.experiments.forecast.track_record import BackTest, TrackRecord, correct_past
 from holdfast.experiments.forecast.wait_quantiles import STEPS, WaitQuantiles, from_scale, to_scale
 from tests.experiments.forecast.test_forecasts import NODES, random_jobs, schedule_trace

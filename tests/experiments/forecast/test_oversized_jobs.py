@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.experiments import cli
-from holdfast.experiments.forecast.capacity import fit_machine
 from holdfast.experiments.forecast.forecasts import forecast
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.machine_state import state_at, state_of_queue
+from holdfast.experiments.forecast.oversized_jobs import fit_machine
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.logs.squeue import QueueRow

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from holdfast.simulator.machine.queue_columns import Places, QueueColumns, Ranks
 
-__all__ = ["ColumnQueue"]
+__all__ = ["ArrayQueue"]
 
 
 class Fitting:
@@ -75,7 +75,7 @@ class Fitting:
             self._places = places[(least <= free) & ((least <= extra) | (columns.walltime[places] <= latest))]
 
 
-class ColumnQueue(Sequence[Any]):
+class ArrayQueue(Sequence[Any]):
     """Many waiting jobs, first to last.
 
     Parameters

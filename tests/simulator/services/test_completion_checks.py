@@ -13,7 +13,7 @@ import pytest
 from holdfast.simulator import simulate
 from holdfast.simulator.machine.job_factory import job_states
 from holdfast.simulator.options import Options
-from holdfast.simulator.services.survival import mean_starts
+from holdfast.simulator.services.completion_checks import mean_starts
 from holdfast.simulator.start_times import first_starts
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.outages.failures import FailureRate

@@ -16,7 +16,7 @@ from holdfast.policies.mechanism import BASELINE, MECHANISMS
 from holdfast.policies.order import ORDERS, Order
 from holdfast.simulator import simulate
 from holdfast.simulator.machine import wait_queue
-from holdfast.simulator.machine.column_queue import ColumnQueue, Fitting
+from holdfast.simulator.machine.array_queue import ArrayQueue, Fitting
 from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine.wait_queue import Queue
 from holdfast.simulator.start_times import starts_by_walltime
@@ -87,7 +87,7 @@ def test_the_order_is_that_of_the_short_queue(name: str, data: st.DataObject) ->
     expected, found = list(short.in_order(view)), long.in_order(view)
     skipped, free = data.draw(st.integers(0, len(expected))), data.draw(st.integers(0, 5))
     latest, extra = data.draw(st.integers(1, 6)) * SECOND, data.draw(st.integers(0, 5))
-    assert isinstance(found, ColumnQueue)
+    assert isinstance(found, ArrayQueue)
     # As a pass asks: the first few, then those behind them that fit, then those that do not delay the first.
     assert [job for job, _ in zip(found, range(skipped), strict=False)] == expected[:skipped]
     candidates = found.candidates(skipped, free)
@@ -194,7 +194,7 @@ def test_what_a_waiting_job_asks_for_may_be_renewed() -> None:
     queue.renew(jobs[1], 5 * SECOND)
     view: Any = Seen(9, now=5 * SECOND)
     found = queue.in_order(view)
-    assert isinstance(found, ColumnQueue)
+    assert isinstance(found, ArrayQueue)
     assert list(found) == jobs
     candidates = found.candidates(0, 9)
     candidates.narrow(9, 20 * SECOND, 0)

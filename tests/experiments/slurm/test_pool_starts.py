@@ -9,9 +9,9 @@ import pytest
 
 from holdfast.experiments import cli
 from holdfast.experiments.slurm.decision_pace import Pace, measure_pace
+from holdfast.experiments.slurm.pool_starts import needs_own_loop, simulate_starts
 from holdfast.experiments.slurm.queue_limits import QosLimit, QueueLimits
 from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob
-from holdfast.experiments.slurm.start_simulation import needs_own_loop, simulate_starts
 from holdfast.experiments.slurm.submit_lines import JobRequest, parse_amounts, read_requests
 from holdfast.policies.backfilling import BACKFILLING
 from holdfast.policies.order import ORDERS
