@@ -1,4 +1,4 @@
-"""Simulations on a machine of named nodes: by which module, and their results."""
+"""Choice of the module that simulates a machine of named nodes, and the result that it gives."""
 
 from __future__ import annotations
 

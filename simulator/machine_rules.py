@@ -1,4 +1,4 @@
-"""Rules of a simulation, as replays on a machine with partitions and shared nodes take them."""
+"""Checks of the rules of a simulation on a machine with partitions and shared nodes, and replays under these rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts of rigid jobs under the baseline, computed by a compiled loop; jobs share what no order and rule changes."""
+"""Start times of rigid jobs without mechanisms, under any order and rule that a compiled loop supports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Escaping of user-supplied names in figures, so that matplotlib does not interpret them as formulas."""
+"""Layout of a figure; user-supplied names in it are escaped, because matplotlib would read some as formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Correction of forecasts by their back-tests: the distribution of what similar forecasts of the past missed.
+"""Correction of forecasts by their back-tests: the error distribution of similar past forecasts.
 
 Everything is on the scale of log(wait + 60 s). Source: docs/guides/forecast-quality.md.
 

@@ -1,4 +1,4 @@
-"""Corrected forecasts: the distribution of past misses, pooled with the simulation, then calibrated by back-tests.
+"""Corrected forecasts: corrected by past errors, pooled with the simulation, and calibrated by back-tests.
 
 Source: docs/guides/forecast-quality.md.
 """

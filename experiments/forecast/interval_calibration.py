@@ -1,4 +1,4 @@
-"""Calibration of central intervals by back-tests: levels at which intervals of the past held what they promised.
+"""Calibration of central intervals: the levels at which intervals in back-tests had their nominal coverage.
 
 A linear pool of two calibrated forecasts is too wide: on eight generated years the 90 % intervals of corrected
 forecasts and of simulations held 89 to 90 %, those of pools 92.4 and 93.5 % (jobs submitted and waiting).

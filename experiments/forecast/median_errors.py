@@ -1,4 +1,4 @@
-"""Medians of forecasts, of the experts and of the correction, averaged by how near they were to the starts of the past.
+"""Mean of the medians of the experts and the correction, weighted by their errors in back-tests.
 
 A calibrated median is exceeded half of the time, and need not be nearest to the starts.
 Source: docs/guides/forecast-quality.md.

@@ -1,4 +1,4 @@
-"""Shares of the last runs of a group, in an order in which ranks and means of the longer ones are found at once."""
+"""Shares of the last runs of a group, sorted, with cumulative sums for fast ranks and conditional means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completed runs of a log, from columns: those of each group, without a row object for each group that a run is in."""
+"""Completed runs of a log by group, read from columns, because an object for each run and group is slow."""
 
 from __future__ import annotations
 

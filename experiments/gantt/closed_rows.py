@@ -1,4 +1,4 @@
-"""Rows of nodes that outages close: those that no job uses."""
+"""Rows of the page for nodes that outages close and no job uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controller of on-demand jobs on a Slurm: decides by a mechanism of the simulator what is to be.
+"""Controller of on-demand jobs on a Slurm: computes the desired state by a mechanism of the simulator.
 
 It is a deterministic function of what is read of Slurm, and when: it sends no command, so that a journal of its input
 brings it back after a restart. Its shadow system is the desired state of Slurm.

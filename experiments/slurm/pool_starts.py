@@ -1,4 +1,4 @@
-"""Starts of a replay's jobs under a rule, where limits, dependencies, Slurm's clock or its pace decide as well.
+"""Starts of a replay's jobs on a pool of equal nodes, where Slurm's limits, dependencies, clock or pace matter.
 
 :func:`holdfast.simulator.simulation.simulate` knows none of these. This loop makes a pass of the rule after each event,
 as :mod:`holdfast.experiments.slurm.decision_points` does, but in its own state instead of Slurm's.

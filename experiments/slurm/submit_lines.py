@@ -1,4 +1,4 @@
-"""What jobs were submitted with: throttles of arrays, dependencies, CPUs and memory, from columns of ``sacct -P``.
+"""Submission options of jobs from columns of ``sacct -P``: throttles of arrays, dependencies, CPUs and memory.
 
 Sources: sbatch(1), ``--array=0-9%2`` and ``--dependency=afterany:12:13``; sacct(1), ``ReqTRES`` and ``AllocTRES``.
 """

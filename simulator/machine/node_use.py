@@ -1,4 +1,4 @@
-"""Accounting of the node-ticks of all runs: compute, setup, checkpoints, losses and warnings."""
+"""Use of nodes by all runs, in node-ticks: compute, setup, checkpoints, losses and warnings."""
 
 from __future__ import annotations
 

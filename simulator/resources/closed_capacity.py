@@ -1,4 +1,4 @@
-"""Capacity that outages take from a machine of named nodes: what is closed, and in use by no job."""
+"""Capacity that outages take from a machine of named nodes: closed resources that no job uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Amounts that become free or are taken, node by node: the sums that a replay on named nodes keeps.
+"""Updates of the free amounts of nodes when a run of a replay takes or releases resources.
 
 Loops over whole numbers, which run compiled or as plain Python.
 """

@@ -1,4 +1,4 @@
-"""Reservations of waiting jobs on named nodes: the earliest time of one, adding it, and keeping all beside a new run.
+"""Reservations of waiting jobs on named nodes: their earliest times, and their update when another job starts.
 
 Loops over whole numbers, which run compiled or as plain Python.
 """

@@ -1,4 +1,4 @@
-"""What a replay on named nodes knows of cancellations and dependencies at its beginning."""
+"""Cancellations and dependencies of jobs as columns, which the loop of a replay on named nodes reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the running jobs of each limited account hold, and the account that stops one more job.
+"""Amounts that the running jobs of each limited account hold, and the account whose limit stops another job.
 
 Amounts are running jobs, nodes, cores, memory and GPUs, in this order; -1 is no limit. Loops over whole numbers, which
 run compiled or as plain Python.

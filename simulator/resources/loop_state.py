@@ -1,4 +1,4 @@
-"""Where the state of a replay on named nodes stands between passes, and how a replay ends."""
+"""Positions of the values in the state array of a replay on named nodes, and the codes for its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a replay on a machine is given for each job, and what it says: where and when the job ran."""
+"""Jobs as the input of a replay on a machine, and its output: where and when each job ran."""
 
 from __future__ import annotations
 

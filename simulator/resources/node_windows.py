@@ -1,4 +1,4 @@
-"""Spans in which nodes are closed: maintenance and failures to all jobs, advance reservations to all but their own.
+"""Tests of whether a window closes a node to a job, or ends a run; advance reservations admit their own jobs.
 
 Loops over whole numbers, which run compiled or as plain Python. A window has :data:`WINDOW` places in ``window``; those
 of a node, from ``node_first`` on, are ``node_window``.

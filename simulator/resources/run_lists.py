@@ -1,4 +1,4 @@
-"""The running jobs of a replay, by their end (the latest first) and by the end of their walltime (the earliest first).
+"""The running jobs of a replay in two sorted lists: by end, latest first, and by end of walltime, earliest first.
 
 Loops over whole numbers, which run compiled or as plain Python.
 """

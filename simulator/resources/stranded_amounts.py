@@ -1,4 +1,4 @@
-"""Free amounts that are of no use to the first waiting job that could not be placed, though in all they would suffice.
+"""Stranded resources: in total enough for the first waiting job, but not on the nodes that have them free.
 
 A loop over whole numbers, which runs compiled or as plain Python.
 """

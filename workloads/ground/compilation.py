@@ -1,4 +1,4 @@
-"""What numba makes of plain functions, and a cache of code that only the user can write.
+"""Compilation of plain functions by numba, and a cache of the code that only the user can write.
 
 Numba's own cache consists of pickles, beside the source or in a directory that numba chooses. Numba loads them without
 a check, and fails permanently if a file is damaged. Here each file has a digest of its content, and is loaded only if

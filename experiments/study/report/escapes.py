@@ -1,4 +1,4 @@
-"""Texts in Markdown: signs that would mean something else are escaped."""
+"""Escaping of the characters that have a meaning in Markdown."""
 
 from __future__ import annotations
 

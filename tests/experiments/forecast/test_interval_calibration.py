@@ -14,7 +14,7 @@ from holdfast.experiments.forecast.interval_calibration import calibrate_interva
 from holdfast.experiments.forecast.linear_pool import pool
 from holdfast.experiments.forecast.track_record import correct_past
 from holdfast.experiments.forecast.wait_quantiles import STEPS, WaitQuantiles, from_scale, to_scale
-from tests.experiments.forecast.test_pool import simulated_tests
+from tests.experiments.forecast.test_linear_pool import simulated_tests
 
 #: A standard normal distribution at the steps.
 NORMAL = np.array([NormalDist().inv_cdf(level) for level in STEPS])

@@ -326,7 +326,7 @@ def test_a_run_that_kills_dask_workers_has_failed_and_the_others_go_on(tmp_path:
 def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> None:
     out, told = tmp_path / "out", tmp_path / "told.txt"
     with dask_processes(tmp_path, 1) as (address, _, workers):
-        soon = "from holdfast.experiments.sweeps import dask_cluster as dask\ndask.LOOK_EVERY, dask.PATIENCE = 0.1, 1.0\n"
+        soon = "from holdfast.experiments.sweeps import dask_cluster as d\nd.LOOK_EVERY, d.PATIENCE = 0.1, 1.0\n"
         soon += held_back(tmp_path, 1)
         sweep = start_sweep(tmp_path, "--backend", "dask", "--scheduler", address, before=soon)
         until(lambda: len([*out.glob("store/*.jsonl")]) >= 1)
