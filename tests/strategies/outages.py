@@ -9,11 +9,20 @@ from random import Random
 import numpy as np
 from hypothesis import strategies as st
 
+from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.outages.outage import Outage, OutageKind, first_outage_fault
-from holdfast.workloads.table.job import Job
+from holdfast.workloads.outages.places import outage_places
+from holdfast.workloads.table.job import Job, JobType
 
-__all__ = ["build_outages", "named_outages", "outages_for", "random_outages", "whole_machine_outages"]
+__all__ = [
+    "build_outages",
+    "named_outages",
+    "outages_for",
+    "random_outages",
+    "varied_outages",
+    "whole_machine_outages",
+]
 
 Pick = Callable[[int, int], int]
 
@@ -98,4 +107,36 @@ def named_outages(seed: int, jobs: Sequence[Job], machine: Machine) -> list[Outa
         admitted = ids if kind is OutageKind.RESERVATION else ()
         place = random.random() if failure else None
         found.append(Outage(kind, start, end, size, known, running, place, jobs=admitted, on=on))
+    return found
+
+
+def varied_outages(seed: int, jobs: Sequence[Job], machine: Machine) -> list[Outage]:
+    """More outages, also of single nodes and of a number, which meet arrivals and ends of walltimes."""
+    random = Random(seed)
+    submitted = [job for job in jobs if job.submit is not None]
+    arrivals = [job.submit for job in submitted if job.type is JobType.ON_DEMAND]
+    found: list[Outage] = []
+    for drawn in [*named_outages(seed, jobs, machine), *named_outages(seed + 1_000_000, jobs, machine)]:
+        outage, extent, time = drawn, random.random(), random.random()
+        if extent < 0.4:
+            outage = replace(outage, nodes=1, on=random.choice(machine.names))
+        elif extent < 0.6:
+            outage = replace(outage, nodes=random.randint(1, outage.nodes), on=random.choice((outage.on, "")))
+        start = outage.start
+        if time < 0.3 and arrivals:
+            start = random.choice(arrivals) + random.choice((0, 30, 60, 119))
+        elif time < 0.5 and submitted:
+            job = random.choice(submitted)
+            start = job.submit + job.walltime
+        shift = start - outage.start
+        announced = None if outage.announced is None else outage.announced + shift
+        outage = replace(outage, start=start, end=outage.end + shift, announced=announced)
+        if outage.jobs and random.random() < 0.3:
+            user, account = random.choice((("u", ""), ("", "s"), ("v", "t")))
+            outage = replace(outage, users=(user,) if user else (), projects=(account,) if account else ())
+        try:
+            outage_places([*found, outage], machine)
+        except InputError:
+            continue
+        found.append(outage)
     return found
