@@ -1354,6 +1354,8 @@ class Model:
             outcome.submit for outcome in self.result.values() if outcome.submit is not None and outcome.end is not None
         ]
         if not submits:
+            # If no job ends, there is no span to account for.
+            self.result.totals = dict.fromkeys(self.result.totals, 0)
             return
         first, last = min(submits), max(outcome.end or 0 for outcome in self.result.values())
         # A limit may keep a preempted job from running again.
