@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
@@ -121,6 +122,64 @@ def test_an_on_demand_job_without_replacements_waits_and_an_advance_reservation_
     assert runs(result, 1) == [(0, 50, (0, 1)), (70, 170, (0, 1))]
     assert times(result)[2] == (170, 250)
     assert times(result)[3] == (10, 90)
+
+
+def test_a_window_preempts_on_demand_jobs_last() -> None:
+    # Job 1 has n1, job 2 n2 and n3, job 4 n4. As n1 and n2 close at 100, job 2 is preempted first, and the reservation
+    # of job 3 collects n3: job 1 waits until that job has ended.
+    jobs = [
+        (on_demand(1, 0, 4, 500, 500), ResourceRequest(cores=4)),
+        (rigid(2, 0, 8, 500, 500), ResourceRequest(nodes=2, cores=4)),
+        (on_demand(3, 1000, 4, 60, 60, notice=10, estimated=1000), ResourceRequest(cores=4)),
+        (rigid(4, 0, 4, 2000, 2000), ResourceRequest(cores=4)),
+    ]
+    outages = [replace(closure(MAINTENANCE, 100, 3000, "n[1-2]", announced=100), nodes=2)]
+    result = simulate(shared(4), jobs, "CUA-PAA", outages=outages, tenants="none")
+    assert runs(result, 3) == [(1000, 1060, (2,))]
+    assert runs(result, 1) == [(0, 100, (0,)), (1060, 1560, (2,))]
+
+
+def test_an_on_demand_job_keeps_the_nodes_that_have_not_failed() -> None:
+    # Job 1 has n1 and n2. On n3 and n4 two cores are free, and it would otherwise get both of these nodes.
+    machine = make_machine(
+        nodes=[{"names": "n[1-2]", "cores": 4}, {"names": "n[3-4]", "cores": 4, "features": ["b"]}],
+        partitions=[{"name": "p", "nodes": "ALL"}],
+    )
+    jobs = [
+        (on_demand(1, 0, 4, 200, 200), ResourceRequest(nodes=2, cores=2)),
+        (rigid(2, 0, 4, 900, 900), ResourceRequest(nodes=2, cores=2, features="b")),
+    ]
+    result = simulate(machine, jobs, "N-PAA", outages=[closure(FAILURE, 50, 5000, "n1")])
+    assert runs(result, 1) == [(0, 50, (0, 1)), (50, 250, (1, 2))]
+    assert [record.preemptions for record in result.records] == [1, 0]
+
+
+def test_a_job_that_has_lost_a_borrowed_node_returns_another_one_to_the_first_lender() -> None:
+    # Job 3 waits for n1, which job 1 leaves at 220. It fails at 150: job 3 gets n2 from job 2, and returns it to job 1,
+    # which has lent first and has 900 s left.
+    jobs = [
+        (malleable(1, 0, 4, 1000, 4), ResourceRequest(cores=4)),
+        (rigid(2, 0, 4, 2000, 2000), ResourceRequest(cores=4)),
+        (on_demand(3, 100, 4, 200, 200), ResourceRequest(cores=4)),
+    ]
+    result = simulate(shared(2), jobs, "N-PAA", outages=[closure(FAILURE, 150, 5000, "n1")])
+    assert runs(result, 3) == [(150, 350, (1,))]
+    assert runs(result, 1) == [(0, 150, (0,)), (350, 1250, (1,))]
+    assert runs(result, 2) == [(0, 150, (1,)), (1250, 3250, (1,))]
+
+
+def test_a_plan_leaves_out_nodes_that_are_closed() -> None:
+    # Job 1, which costs nothing, may go on on n1, which is closed to job 3 from 5 on: job 2 makes room on n2.
+    jobs = [
+        (malleable(1, 0, 4, 900, 4), ResourceRequest(cores=4)),
+        (rigid(2, 0, 4, 2000, 2000), ResourceRequest(cores=4)),
+        (on_demand(3, 500, 4, 60, 60, notice=10, estimated=500), ResourceRequest(cores=4)),
+    ]
+    outages = [closure(MAINTENANCE, 5, 1000, "n1", announced=5, running="wait")]
+    result = simulate(shared(2), jobs, "CUP-PAA", outages=outages)
+    assert runs(result, 1) == [(0, 900, (0,))]
+    assert runs(result, 3) == [(500, 560, (1,))]
+    assert [record.preemptions for record in result.records] == [0, 1, 0]
 
 
 def test_a_reservation_collects_what_others_give_up_in_an_advance_reservation_of_its_job() -> None:
