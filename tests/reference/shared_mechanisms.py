@@ -374,7 +374,7 @@ class Model:
                 held += not hold.guests
             else:
                 held += max(0, hold.need["cores"] - inside)
-        down, reserved = self.closed_amounts()
+        down, reserved = self.unavailable_amounts()
         return busy, held + reserved, down
 
     def part(self, task: Task, partition: str, count: int, node: int) -> Amounts:
@@ -408,7 +408,7 @@ class Model:
         """The ends of the outages that are known, with their nodes."""
         return {}
 
-    def closed_amounts(self) -> tuple[int, int]:
+    def unavailable_amounts(self) -> tuple[int, int]:
         """What is down, and what is free in advance reservations, in the unit of the machine."""
         return 0, 0
 

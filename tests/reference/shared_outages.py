@@ -45,7 +45,7 @@ class Closed(NamedTuple):
     known: int
 
 
-def closed_nodes(outages: Sequence[Outage], machine: Any) -> list[frozenset[int]]:
+def nodes_by_outage(outages: Sequence[Outage], machine: Any) -> list[frozenset[int]]:
     """The nodes of each outage.
 
     A failure takes nodes from its place on, and begins again at the first. Others take the last ones that no other
@@ -91,7 +91,7 @@ class OutageModel(Model):
         times = [to_ticks(time) for job in jobs for time in (job.submit, job.notice) if time is not None]
         first = min(times, default=0) if self.begin_at is None else self.begin_at
         closed = []
-        for outage, nodes in zip(outages, closed_nodes(outages, machine), strict=True):
+        for outage, nodes in zip(outages, nodes_by_outage(outages, machine), strict=True):
             begin, end = max(first, to_ticks(outage.start)), to_ticks(outage.end)
             known = first if outage.announced is None else max(first, to_ticks(outage.announced))
             if end > first:
@@ -131,7 +131,7 @@ class OutageModel(Model):
             found.setdefault(window.end, set()).update(window.nodes)
         return found
 
-    def closed_amounts(self) -> tuple[int, int]:
+    def unavailable_amounts(self) -> tuple[int, int]:
         booked: set[int] = set()
         down: set[int] = set()
         for window in self.active:

@@ -70,7 +70,7 @@ class SlurmSite(_Site):
                     continue
                 if plan.begin <= now:
                     self.starts(number, name, plan.nodes)
-                elif not self.stops(number, name, self.planned_amounts(number, name, plan.nodes)):
+                elif not self.stops(number, name, self.plan_amounts(number, name, plan.nodes)):
                     kept.append((number, plan))
         return self.started, [(number, plan.begin) for number, plan in kept]
 
@@ -86,7 +86,7 @@ class SlurmSite(_Site):
         self.started[number] = Placed(self.now, name, taken)
         return True
 
-    def planned_amounts(self, number: int, name: str, nodes: frozenset[int]) -> dict[int, dict[str, int]]:
+    def plan_amounts(self, number: int, name: str, nodes: frozenset[int]) -> dict[int, dict[str, int]]:
         """What a job would take of each node of a plan, once all that runs there has ended."""
         rooms = self.rooms(self.jobs[number], name, nodes, self.running | self.started)
         return self.layout_on(self.jobs[number], name, sorted(nodes, key=self.by_name.__getitem__), rooms)

@@ -20,9 +20,9 @@ __all__ = [
     "Moment",
     "build_outages",
     "named_outages",
+    "outages_at_moments",
     "outages_for",
     "random_outages",
-    "varied_outages",
     "whole_machine_outages",
 ]
 
@@ -120,7 +120,7 @@ def named_outages(seed: int, jobs: Sequence[Job], machine: Machine) -> list[Outa
     return found
 
 
-def varied_outages(
+def outages_at_moments(
     seed: int, jobs: Sequence[Job], machine: Machine, moments: Callable[[Sequence[Outage]], Sequence[Moment]]
 ) -> list[Outage]:
     """Outages each of which meets something: of nodes on which it happens, in a simulation with those before.

@@ -14,7 +14,7 @@ from tests.reference.shared_mechanisms import NoRoomError, SharedReplay
 from tests.reference.shared_outages import replay_with_outages
 from tests.simulator.shared_nodes.test_against_reference import EVERY, assert_equal
 from tests.simulator.shared_nodes.test_outages import closed_simulation
-from tests.strategies.outages import Moment, named_outages, varied_outages
+from tests.strategies.outages import Moment, named_outages, outages_at_moments
 from tests.strategies.shared import (
     DEPTHS,
     SharedCase,
@@ -49,7 +49,7 @@ def assert_agrees(seed: int, mechanism: str, *, most_jobs: int = 14) -> Counter[
         if seed % 4 == 1:
             outages = named_outages(seed, case.jobs, case.machine)
         else:
-            outages = varied_outages(seed, case.jobs, case.machine, moments)
+            outages = outages_at_moments(seed, case.jobs, case.machine, moments)
         reference = expected(case, mechanism, outages)
     except NoRoomError:
         with pytest.raises(InputError, match="must have room on the machine"):
