@@ -39,7 +39,7 @@ from tests.reference.resources import PlainJob, _Busy, _Site
 __all__ = ["NoRoomError", "Outcome", "SharedReplay", "replay_shared"]
 
 TOLERANCE = 1
-COMPLETION, REQUEUE, CANCELLATION, PLANNED, NOTICE, ARRIVAL = range(6)
+COMPLETION, REQUEUE, CANCELLATION, OUTAGE, PLANNED, NOTICE, ARRIVAL = range(7)
 Amounts = dict[str, int]
 
 
@@ -62,9 +62,9 @@ class SharedReplay(dict[int, Outcome]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.totals = dict.fromkeys(("compute", "setup", "checkpoint", "lost", "warning", "held", "idle"), 0)
+        self.totals = dict.fromkeys(("compute", "setup", "checkpoint", "lost", "warning", "held", "down", "idle"), 0)
         self.log: list[tuple[int, str, int, tuple[int, ...]]] = []
-        self.levels: list[tuple[int, int, int]] = []  # tick, busy, held
+        self.levels: list[tuple[int, int, int, int]] = []  # tick, busy, held, down
 
 
 class NoRoomError(Exception):
@@ -142,6 +142,7 @@ class Loan:
     run: Run
     nodes: list[int]
     parts: dict[int, Amounts] | None = None  # of a run that was shrunk
+    moved: bool = False  # an outage took nodes of the borrower, which returns as many others
 
 
 @dataclass(eq=False)
@@ -363,8 +364,8 @@ class Model:
     def units(self, taken: dict[int, Amounts]) -> int:
         return len(taken) if self.whole else sum(part["cores"] for part in taken.values())
 
-    def level(self) -> tuple[int, int]:
-        """Busy and held, in the unit of the machine."""
+    def level(self) -> tuple[int, int, int]:
+        """Busy, held and down, in the unit of the machine."""
         busy = sum(run.units for run in self.live)
         held = 0
         for hold in self.holds:
@@ -373,7 +374,8 @@ class Model:
                 held += not hold.guests
             else:
                 held += max(0, hold.need["cores"] - inside)
-        return busy, held
+        down, reserved = self.unavailable_amounts()
+        return busy, held + reserved, down
 
     def part(self, task: Task, partition: str, count: int, node: int) -> Amounts:
         """What tasks (or a part without tasks) take of a node."""
@@ -392,8 +394,30 @@ class Model:
         assert counts is not None
         return self.part(task, self.options[task.id][0], counts[0], node)
 
+    # --- outages: tests/reference/shared_outages.py has them ---
+
+    def is_open(self, task: Task, node: int, begin: int, end: int) -> bool:
+        """Whether no outage that is known closes a node to a job from one time to another."""
+        return True
+
+    def is_open_at(self, task: Task, node: int, time: int) -> bool:
+        """Whether no outage that is known closes a node to a job at a time."""
+        return True
+
+    def openings(self) -> dict[int, set[int]]:
+        """The ends of the outages that are known, with their nodes."""
+        return {}
+
+    def unavailable_amounts(self) -> tuple[int, int]:
+        """What is down, and what is free in advance reservations, in the unit of the machine."""
+        return 0, 0
+
     def nodes_for(self, task: Task) -> list[int]:
-        """Nodes that can have a part of an on-demand job."""
+        """Nodes that can have a part of an on-demand job now."""
+        return [node for node in self.suitable(task) if self.is_open_at(task, node, self.now)]
+
+    def suitable(self, task: Task) -> list[int]:
+        """Nodes that can have a part of an on-demand job when they are open."""
         partition, request = self.options[task.id][0], self.request[task.id]
         counts = self.site.layout(request)
         assert counts is not None
@@ -600,14 +624,19 @@ class Model:
         self.withheld = left
         for loan in loans:
             lent = sorted(node for node in loan.nodes if node in left)
+            if loan.moved:
+                lent = sorted(left, key=lambda node: (node not in loan.nodes, node))[: len(loan.nodes)]
             task = loan.run.task
             if loan.parts is not None:
                 if loan.run.running:
                     back = {}
                     for node in lent:
+                        part = loan.parts.get(node) or self.further_part(loan.run, node)
+                        if part is None or not self.is_open(task, node, self.now, loan.run.expected_end):
+                            continue
                         room = plus(self.free(node), left[node])
-                        if loan.run.size + len(back) < task.nodes and covers(room, loan.parts[node]):
-                            back[node] = loan.parts[node]
+                        if loan.run.size + len(back) < task.nodes and covers(room, part):
+                            back[node] = part
                     for node in back:
                         del left[node]
                     if back:
@@ -629,13 +658,23 @@ class Model:
         self.withheld = {}
         self.release(nodes)
 
+    def further_part(self, run: Run, node: int) -> Amounts | None:
+        """What a malleable run takes of a node that it has not had; None: it cannot have it."""
+        if node in run.taken or node not in self.eligible(run.task, run.partition):
+            return None
+        counts = self.site.layout(self.request[run.id])
+        assert counts is not None
+        return self.part(run.task, run.partition, counts[0], node)
+
     def largest(
         self, task: Task, partition: str, free: dict[int, Amounts], first: Sequence[int]
     ) -> tuple[str, dict[int, Amounts], int] | None:
         """The job on as many nodes as it can have, some of them before all others."""
         least, most = task.sizes
         for size in range(most, least - 1, -1):
-            taken = self.fill(task, partition, size, free, first)
+            end = self.now + task.walltime_at(size)
+            open_ones = {node: have for node, have in free.items() if self.is_open(task, node, self.now, end)}
+            taken = self.fill(task, partition, size, open_ones, first)
             if taken is not None and not self.stopped(task, partition, self.site.held(taken)):
                 return partition, taken, size
         return None
@@ -904,7 +943,14 @@ class Model:
                     if self.lacks(task) > 0 and self.coverable(task, node):
                         self.keep(task, node)
                 released |= set(run.taken)
-        going = sorted([*(run for run in hosted if not run.ended), *planned], key=until)
+        self.collect(task, loans, [run for run in hosted if not run.ended], planned, released)
+        return True
+
+    def collect(
+        self, task: Task, loans: list[Loan], tenants: list[Run], planned: list[Run], released: set[int]
+    ) -> None:
+        """An arrived job that will get its nodes takes them; its tenants and planned victims are under warning."""
+        going = sorted([*tenants, *planned], key=until)
         # Parts that malleable tenants occupy are the job's only if it needs them.
         lent = [hold for hold in self.of(task.id) if hold.guests]
         available = [node for node in self.nodes_for(task) if self.coverable(task, node)]
@@ -998,7 +1044,6 @@ class Model:
             self.log("hold", task.id, [hold.node for hold in self.of(task.id)])
         else:
             self.launch(arrived)
-        return True
 
     def lacks(self, task: Task) -> int:
         """Nodes that an arrived job still misses; those on which malleable tenants run do not count."""
@@ -1014,10 +1059,9 @@ class Model:
 
     def attainable(self, task: Task, own: Reservation | None) -> int:
         """Nodes that the job could have in all."""
-        count = 0
+        count = len(self.of(task.id))
         for node in self.nodes_for(task):
             if self.has(task.id, node):
-                count += 1
                 continue
             parts = []
             for run in self.live:
@@ -1088,10 +1132,9 @@ class Model:
     def place(
         self, task: Task, partition: str, size: int, begin: int, busy: list[_Busy], slack: int
     ) -> dict[int, Amounts] | None:
-        length = task.walltime_at(size)
-        free = {
-            node: self.site.free(node, begin, begin + length, busy, slack) for node in self.eligible(task, partition)
-        }
+        end = begin + task.walltime_at(size)
+        nodes = [node for node in self.eligible(task, partition) if self.is_open(task, node, begin, end)]
+        free = {node: self.site.free(node, begin, end, busy, slack) for node in nodes}
         return self.fill(task, partition, size, free, ())
 
     def fill(
@@ -1135,7 +1178,8 @@ class Model:
         for run in self.live:
             end = run.expected_end if run.warned_until is None else run.warned_until
             own = {node: part for node, part in run.taken.items() if self.ordinary(run, node)}
-            found.append(_Busy(self.now, end, own))
+            # One that ends in this instant has its nodes until the next pass.
+            found.append(_Busy(self.now, max(end, self.now + 1), own))
         for hold in self.holds:
             if hold.owner in self.reservations:
                 reservation = self.reservations[hold.owner]
@@ -1166,10 +1210,13 @@ class Model:
         releases: dict[int, set[int]] = {}
         for run in self.live:
             end = run.expected_end if run.warned_until is None else run.warned_until
-            releases.setdefault(end, set()).update(node for node in run.taken if self.ordinary(run, node))
+            own = {node for node in run.taken if self.ordinary(run, node)}
+            releases.setdefault(max(end, self.now + 1), set()).update(own)
         for arrived in self.arrived.values():
             end = arrived.ready + arrived.task.walltime
             releases.setdefault(end, set()).update(hold.node for hold in self.of(arrived.task.id))
+        for end, nodes in self.openings().items():
+            releases.setdefault(end, set()).update(nodes)
         for time in sorted(releases):
             for reservation in self.by_notice():
                 task = reservation.task
@@ -1178,7 +1225,7 @@ class Model:
                     mine = [item for item in found if item.taken.get(node) is self.memo(reservation, node)]
                     if left[reservation.id] <= 0 or horizon <= time or mine or self.has(task.id, node):
                         continue
-                    if node not in self.nodes_for(task):
+                    if node not in self.suitable(task) or not self.is_open_at(task, node, time):
                         continue
                     free = self.site.free(node, time, time, [*busy, *found], 0)
                     if covers(free, self.need(task, node)):
@@ -1245,7 +1292,8 @@ class Model:
                 if collected is None:
                     collected = self.collections(self.busy())
                 occupied = [*self.busy(), *collected, *plans]
-                times = sorted({self.now, *(item.end for item in occupied if item.end > self.now)})
+                ends = {item.end for item in occupied} | self.openings().keys()
+                times = sorted({self.now, *(end for end in ends if end > self.now)})
                 time = next(at for at in times if self.place(task, partition, least, at, occupied, 0) is not None)
                 if best is None or time < best[0]:
                     best = time, partition
@@ -1288,7 +1336,8 @@ class Model:
                     if self.reading.tenants == "fits" and end > host.estimated + TOLERANCE:
                         continue
                     for hold in sorted(self.of(host.id), key=lambda hold: hold.node):
-                        if not hold.guests and hold.node in self.eligible(task, partition):
+                        possible = hold.node in self.eligible(task, partition)
+                        if not hold.guests and possible and self.is_open(task, hold.node, self.now, end):
                             room.setdefault(hold.node, hold)
                 free = {node: {**dict.fromkeys(self.site.nodes[node], 0), **hold.need} for node, hold in room.items()}
                 taken = self.fill(task, partition, size, free, (), sort=False)
@@ -1305,6 +1354,8 @@ class Model:
             outcome.submit for outcome in self.result.values() if outcome.submit is not None and outcome.end is not None
         ]
         if not submits:
+            # If no job ends, there is no span to account for.
+            self.result.totals = dict.fromkeys(self.result.totals, 0)
             return
         first, last = min(submits), max(outcome.end or 0 for outcome in self.result.values())
         # A limit may keep a preempted job from running again.
@@ -1312,21 +1363,25 @@ class Model:
         if self.begin_at is not None:
             first = self.begin_at
         total = len(self.site.nodes) if self.whole else sum(node["cores"] for node in self.site.nodes)
-        levels = [(first, 0, 0), *self.result.levels, (last, 0, 0)]
-        for (time, busy, held), (then, _, _) in pairwise(levels):
+        levels = [(first, 0, 0, 0), *self.result.levels, (last, 0, 0, 0)]
+        for (time, busy, held, down), (then, *_) in pairwise(levels):
             stretch = max(0, min(then, last) - max(time, first))
             self.result.totals["held"] += held * stretch
-            self.result.totals["idle"] += (total - busy - held) * stretch
+            self.result.totals["down"] += down * stretch
+            self.result.totals["idle"] += (total - busy - held - down) * stretch
         assert sum(self.result.totals.values()) == total * (last - first)
 
 
 def with_loans(loans: Sequence[Loan], runs: Iterable[Run], node: int) -> list[Loan]:
     """Loans with a further node of preempted runs: what one of them lends in all decides whether it resumes."""
-    nodes = {loan.run: loan.nodes for loan in loans if loan.parts is None}
+    found = list(loans)
     for run in runs:
-        nodes[run] = [*nodes.get(run, ()), node]
-    shrunk = [loan for loan in loans if loan.parts is not None]
-    return [*shrunk, *(Loan(run, lent) for run, lent in nodes.items())]
+        place = next((n for n, loan in enumerate(found) if loan.run is run and loan.parts is None), None)
+        if place is None:
+            found.append(Loan(run, [node]))
+        else:
+            found[place] = replace(found[place], nodes=[*found[place].nodes, node])
+    return found
 
 
 def until(run: Run) -> tuple[int, int]:

@@ -182,6 +182,22 @@ def test_a_planned_victim_under_warning_lends_all_its_nodes_together() -> None:
     assert times(result)[2] == (220, 280)
 
 
+def test_a_run_without_duration_has_its_nodes_until_the_next_pass() -> None:
+    # Job 2 runs on n2 alone, and is preempted a microsecond before its end. Its warning ends just before 320 s: it
+    # starts on both nodes with half a microsecond left, which is rounded to nothing. Job 4 starts when it has ended.
+    tick = 1 / SECOND
+    jobs = [
+        (rigid(1, 0, 4, 300, 300), ResourceRequest(cores=4)),
+        (malleable(2, 0, 8, 100, 4), ResourceRequest(nodes=2, cores=4)),
+        (replace(on_demand(3, 200 - tick, 4, 50, 50), cancelled_at=250.0), ResourceRequest(cores=4)),
+        (rigid(4, 320 - tick, 4, 60, 60), ResourceRequest(cores=4)),
+    ]
+    result = simulate(shared(2), jobs, "N-PAA")
+    at = 320 - tick
+    assert runs(result, 2) == [(0, at, (1,)), (at, at, (0, 1))]
+    assert runs(result, 4) == [(at, pytest.approx(at + 60), (0,))]
+
+
 def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
     jobs = [
         (on_demand(1, 0, 3, 500, 500), ResourceRequest(cores=3)),
