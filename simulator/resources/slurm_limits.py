@@ -48,7 +48,7 @@ class RunningAmounts:
     def count(self, option: int, run: PlannedRun, sign: int) -> None:
         """Add a run to the accounts of its option, or with -1 take it away."""
         for account in self._accounts(option):
-            held = self._held(run)
+            held = self._run_totals(run)
             self._used[account] = [one + sign * other for one, other in zip(self._used[account], held, strict=True)]
 
     def _accounts(self, option: int) -> Sequence[int]:
@@ -64,9 +64,9 @@ class RunningAmounts:
         return None
 
     def _totals(self, need: Need, run: PlannedRun | None) -> Sequence[int]:
-        return (1, need.least_nodes, *need.total[:3]) if run is None else self._held(run)
+        return (1, need.least_nodes, *need.total[:3]) if run is None else self._run_totals(run)
 
-    def _held(self, run: PlannedRun) -> Sequence[int]:
+    def _run_totals(self, run: PlannedRun) -> Sequence[int]:
         memory = sum(vector[1] for node, vector in zip(run.nodes, run.taken, strict=True) if self._counted[node])
         cores, gpus = (sum(vector[kind] for vector in run.taken) for kind in (0, 2))
         return 1, len(run.nodes), cores, memory, gpus

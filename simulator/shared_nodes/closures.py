@@ -71,7 +71,7 @@ class NodeClosures:
                 found |= self._nodes[item.number]
         return found
 
-    def nodes_closing_at(self, job: SharedJob, time: int) -> frozenset[int]:
+    def closures_at(self, job: SharedJob, time: int) -> frozenset[int]:
         """Nodes that a known window closes to a job at a later time [ticks], or a tick after it."""
         found = _NONE
         for item in self._known:

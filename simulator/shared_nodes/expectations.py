@@ -92,7 +92,7 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, occupati
             job, horizon = item.job, item.horizon(machine.now)
             if missing[job.job_id] <= 0 or horizon <= time:
                 continue
-            known = machine.closures.nodes_closing_at(job, time).union(collected[job.job_id], machine.job_holds(job))
+            known = machine.closures.closures_at(job, time).union(collected[job.job_id], machine.job_holds(job))
             coming = [node for node in sorted(releases[time]) if node not in known and job.demand.suits(node)]
             free = occupation.at(time, 0, found) if coming else machine.free
             for node in coming:

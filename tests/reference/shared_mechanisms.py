@@ -33,10 +33,10 @@ from typing import Any
 
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import Job, JobType
-from tests.reference.hybrid import Reading, Task, rounded
+from tests.reference.hybrid import Reading, Task, work_time
 from tests.reference.resources import PlainJob, _Busy, _Site
 
-__all__ = ["NoRoomError", "Outcome", "SharedReplay", "replay_shared"]
+__all__ = ["NoRoomError", "Outcome", "SharedReplay", "replay_shared_nodes"]
 
 TOLERANCE = 1
 COMPLETION, REQUEUE, CANCELLATION, OUTAGE, PLANNED, NOTICE, ARRIVAL = range(7)
@@ -106,7 +106,7 @@ class Run:
         worked = max(0, now - start - task.setup) * self.size
         task.work, task.work_est = max(0, task.work - worked), max(0, task.work_est - worked)
 
-    def spent(self, at: int) -> tuple[int, int, int]:
+    def ticks_by_use(self, at: int) -> tuple[int, int, int]:
         """Setup, compute and checkpoints of a rigid run by a time."""
         task, elapsed, cycles = self.task, at - self.start, self.cycles(at)
         setup = min(elapsed, task.setup)
@@ -219,7 +219,7 @@ class Model:
                         break
             options = self.site.options(PlainJob(0, seconds, 1, request))
             assert options, f"job {job.job_id} does not fit"
-            parts = self.site.asked(PlainJob(0, seconds, 1, request), options[0])["nodes"]
+            parts = self.site.requested_amounts(PlainJob(0, seconds, 1, request), options[0])["nodes"]
             least = parts
             if equal and job.min_nodes is not None:
                 least = max(1, -(-job.min_nodes * parts // job.nodes))
@@ -247,7 +247,7 @@ class Model:
             if self.notice_strategy in ("CUA", "CUP") and task.notice is not None and equal:
                 noticed.append(task)
         self.expect(early, noticed)
-        self.place_running(running)
+        self.place_running_jobs(running)
 
     def expect(self, early: list[Task], noticed: list[Task]) -> None:
         """Jobs and notices from before the begin come then, the earliest first, before all others."""
@@ -266,7 +266,7 @@ class Model:
             if not withdrawn and not arrived and task.estimated >= begin:
                 self.push(begin, NOTICE, -1, partial(self.advance_notice, task))
 
-    def place_running(self, running: list[tuple[int, Task]]) -> None:
+    def place_running_jobs(self, running: list[tuple[int, Task]]) -> None:
         """Exclusive jobs first, then by GPUs, by cores, and by their starts."""
         if self.begin_at is None:
             return
@@ -276,7 +276,7 @@ class Model:
         def turn(item: tuple[int, Task]) -> tuple[bool, int, int, int, int]:
             since, task = item
             request, partition = self.request[task.id], self.options[task.id][0]
-            asked = self.site.asked(self.plain[task.id], partition)
+            asked = self.site.requested_amounts(self.plain[task.id], partition)
             alone = request.exclusive or self.site.partition[partition].exclusive
             return not alone, -asked["gpus"], -asked["cores"], since, task.id
 
@@ -343,19 +343,19 @@ class Model:
 
     # --- limits ---
 
-    def stopped(self, task: Task, partition: str, amounts: Amounts) -> bool:
+    def is_stopped(self, task: Task, partition: str, amounts: Amounts) -> bool:
         """Whether a limit forbids a start; runs under warning and arrived jobs that wait for these count."""
-        users = [(self.plain[run.id], run.partition, self.site.held(run.taken)) for run in self.live]
+        users = [(self.plain[run.id], run.partition, self.site.taken_amounts(run.taken)) for run in self.live]
         for arrived in self.arrived.values():
             own = {hold.node: hold.need for hold in self.of(arrived.task.id)}
-            users.append((self.plain[arrived.task.id], self.options[arrived.task.id][0], self.site.held(own)))
-        return self.site.stopped(self.plain[task.id], partition, amounts, users)
+            users.append((self.plain[arrived.task.id], self.options[arrived.task.id][0], self.site.taken_amounts(own)))
+        return self.site.is_stopped(self.plain[task.id], partition, amounts, users)
 
-    def asked(self, task: Task, partition: str, size: int) -> Amounts:
+    def requested_amounts(self, task: Task, partition: str, size: int) -> Amounts:
         """What a job asks for in all, at a size."""
         counts = self.site.layout(self.request[task.id])
         if counts is None or size == len(counts):
-            return self.site.asked(self.plain[task.id], partition)
+            return self.site.requested_amounts(self.plain[task.id], partition)
         part = self.site.amounts(self.request[task.id], self.site.partition[partition], counts[0])
         return {"running": 1, "nodes": size} | {name: size * part[name] for name in ("cores", "memory", "gpus")}
 
@@ -484,8 +484,8 @@ class Model:
         run.size += len(taken) - len(run.taken)
         run.taken = taken
         ready = max(self.now, run.start + run.task.setup)
-        run.end = max(self.now, ready + rounded(run.task.work, run.size))
-        run.expected_end = max(self.now, ready + rounded(run.task.work_est, run.size))
+        run.end = max(self.now, ready + work_time(run.task.work, run.size))
+        run.expected_end = max(self.now, ready + work_time(run.task.work_est, run.size))
         self.log("resize", run.id, taken)
         self.push(run.end, COMPLETION, run.id, partial(self.complete, run, run.end))
 
@@ -502,7 +502,7 @@ class Model:
         self.progress(run)
         cycles = run.cycles(self.now)
         secured, dumped = cycles * (task.tau or 0), cycles * task.delta
-        _, computed, checkpoints = run.spent(run.opened)
+        _, computed, checkpoints = run.ticks_by_use(run.opened)
         own, written = secured - min(secured, computed), dumped - min(dumped, checkpoints)
         lost = run.units * (self.now - run.opened - own - written)
         totals["compute"] += run.units * own
@@ -534,7 +534,7 @@ class Model:
     def by_notice(self) -> list[Reservation]:
         return sorted(self.reservations.values(), key=lambda item: (item.notice, item.id))
 
-    def missing(self, reservation: Reservation) -> int:
+    def missing_nodes(self, reservation: Reservation) -> int:
         return reservation.task.nodes - len(self.of(reservation.id))
 
     def on_demand_waits(self) -> bool:
@@ -558,7 +558,7 @@ class Model:
             return
         for reservation in self.by_notice():
             for node in sorted(nodes):
-                if self.missing(reservation) > 0 and self.coverable(reservation.task, node):
+                if self.missing_nodes(reservation) > 0 and self.coverable(reservation.task, node):
                     self.keep(reservation.task, node)
 
     def close(self, reservation: Reservation) -> list[int]:
@@ -586,7 +586,7 @@ class Model:
         """A planned victim has left: its nodes go to its reservation first."""
         taken = []
         for node in sorted(run.taken):
-            if self.missing(reservation) > 0 and self.coverable(reservation.task, node):
+            if self.missing_nodes(reservation) > 0 and self.coverable(reservation.task, node):
                 self.keep(reservation.task, node)
                 taken.append(node)
         if taken:
@@ -675,7 +675,7 @@ class Model:
             end = self.now + task.walltime_at(size)
             open_ones = {node: have for node, have in free.items() if self.is_open(task, node, self.now, end)}
             taken = self.fill(task, partition, size, open_ones, first)
-            if taken is not None and not self.stopped(task, partition, self.site.held(taken)):
+            if taken is not None and not self.is_stopped(task, partition, self.site.taken_amounts(taken)):
                 return partition, taken, size
         return None
 
@@ -737,7 +737,7 @@ class Model:
         if self.reservations.get(reservation.id) is not reservation or not run.running:
             return False
         reservation.plan.remove(run)
-        if self.missing(reservation) - len(self.under_warning(reservation)) <= 0:
+        if self.missing_nodes(reservation) - len(self.under_warning(reservation)) <= 0:
             self.log("drop", run.id)
             return True
         if run.task.malleable:
@@ -757,7 +757,7 @@ class Model:
         self.reservations[task.id] = reservation
         if not self.on_demand_waits():
             for node in self.in_order(task, [node for node in self.nodes_for(task) if self.coverable(task, node)]):
-                if self.missing(reservation) > 0:
+                if self.missing_nodes(reservation) > 0:
                     self.keep(task, node)
         self.log("notice", task.id, [hold.node for hold in self.of(task.id)])
         patience = self.patience[task.id]
@@ -773,7 +773,7 @@ class Model:
         return sorted(nodes, key=lambda node: (self.site.weight[node], sign * self.free(node)["cores"], node))
 
     def plan(self, reservation: Reservation) -> None:
-        task, gap = reservation.task, self.missing(reservation)
+        task, gap = reservation.task, self.missing_nodes(reservation)
         estimated = max(self.now, reservation.estimated)
         planned = [run for other in self.reservations.values() for run in other.plan]
         known = [run for run in self.live if run.running and run not in planned and not self.borrows(run)]
@@ -899,7 +899,7 @@ class Model:
             totals["compute"] += run.work_units
             return
         for name, before, now in zip(
-            ("setup", "compute", "checkpoint"), run.spent(run.opened), run.spent(self.now), strict=True
+            ("setup", "compute", "checkpoint"), run.ticks_by_use(run.opened), run.ticks_by_use(self.now), strict=True
         ):
             totals[name] += run.units * (now - before)
 
@@ -913,7 +913,9 @@ class Model:
             task.waiting = True
             return True
         own = self.reservations.get(task.id)
-        limited = self.stopped(task, self.options[task.id][0], self.asked(task, self.options[task.id][0], task.nodes))
+        limited = self.is_stopped(
+            task, self.options[task.id][0], self.requested_amounts(task, self.options[task.id][0], task.nodes)
+        )
         if limited or not self.served[task.id] or self.attainable(task, own) < task.nodes:
             task.waiting = True
             if own is not None:
@@ -1206,7 +1208,7 @@ class Model:
         found: list[_Busy] = []
         if self.on_demand_waits():
             return found
-        left = {item.id: self.missing(item) for item in self.by_notice()}
+        left = {item.id: self.missing_nodes(item) for item in self.by_notice()}
         releases: dict[int, set[int]] = {}
         for run in self.live:
             end = run.expected_end if run.warned_until is None else run.warned_until
@@ -1259,7 +1261,7 @@ class Model:
             least, most = task.sizes
             waits_in = []
             for partition in self.options[task.id]:
-                if self.stopped(task, partition, self.asked(task, partition, least)):
+                if self.is_stopped(task, partition, self.requested_amounts(task, partition, least)):
                     continue
                 if self.depth == 0 and waiting_heads[partition]:
                     continue
@@ -1268,7 +1270,7 @@ class Model:
                     taken = self.place(task, partition, size, self.now, self.busy(), 0)
                     if taken is None:
                         continue
-                    if self.stopped(task, partition, self.site.held(taken)):
+                    if self.is_stopped(task, partition, self.site.taken_amounts(taken)):
                         limited = True
                         continue
                     again = plan_again([_Busy(self.now, self.now + task.walltime_at(size), taken)])
@@ -1305,7 +1307,7 @@ class Model:
                 assert taken is not None
                 length = task.walltime_at(least)
                 if time == self.now:
-                    if self.stopped(task, partition, self.site.held(taken)):
+                    if self.is_stopped(task, partition, self.site.taken_amounts(taken)):
                         continue
                     again = plan_again([_Busy(self.now, self.now + length, taken)])
                     if again is not None:
@@ -1341,7 +1343,7 @@ class Model:
                             room.setdefault(hold.node, hold)
                 free = {node: {**dict.fromkeys(self.site.nodes[node], 0), **hold.need} for node, hold in room.items()}
                 taken = self.fill(task, partition, size, free, (), sort=False)
-                if taken is not None and not self.stopped(task, partition, self.site.held(taken)):
+                if taken is not None and not self.is_stopped(task, partition, self.site.taken_amounts(taken)):
                     run = self.begin(task, partition, taken, size)
                     for node in taken:
                         room[node].guests.append(run)
@@ -1432,7 +1434,7 @@ def cheapest(runs: list[tuple[int, int, Amounts]], lacking: Amounts) -> tuple[in
     return sum(cost for cost, _, _ in chosen), tuple(sorted(i for _, i, _ in chosen))
 
 
-def replay_shared(
+def replay_shared_nodes(
     machine: Any,
     jobs: Sequence[Job],
     requests: Sequence[Any],

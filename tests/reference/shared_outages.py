@@ -171,7 +171,7 @@ class OutageModel(Model):
         self.release(emptied)
         if window.outage.running == "wait":
             return True
-        short = self.parts_taken_from_arrived(window)
+        short = self.take_parts_of_arrivals(window)
         if window.outage.kind is OutageKind.FAILURE:
             self.fail(window, short)
         else:
@@ -180,7 +180,7 @@ class OutageModel(Model):
                 self.give_up_parts(task)
         return True
 
-    def parts_taken_from_arrived(self, window: Closed) -> list[Task]:
+    def take_parts_of_arrivals(self, window: Closed) -> list[Task]:
         """Arrived jobs that have not started, and have lost a part."""
         short = []
         for arrived in list(self.arrived.values()):
@@ -274,7 +274,7 @@ def replay_with_outages(
     outages
         Outages of a partition, of nodes the names of which are separated by commas, or of any nodes.
     machine, jobs, requests, mechanism, placement, depth, **reading
-        As of :func:`tests.reference.shared_mechanisms.replay_shared`.
+        As of :func:`tests.reference.shared_mechanisms.replay_shared_nodes`.
     """
     rules = {"placement": placement, "depth": depth, "reading": Reading(**reading)}
     return OutageModel(machine, jobs, requests, mechanism, outages, **rules).replay()

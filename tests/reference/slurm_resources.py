@@ -39,7 +39,7 @@ class _Span(NamedTuple):
 class SlurmSite(_Site):
     """The machine as a list of nodes, scheduled by Slurm."""
 
-    def scheduled(
+    def schedule(
         self,
         now: float,
         jobs: Sequence[PlainJob],
@@ -93,8 +93,12 @@ class SlurmSite(_Site):
 
     def stops(self, number: int, name: str, taken: dict[int, dict[str, int]] | None) -> bool:
         job = self.jobs[number]
-        users = [(self.jobs[n], p.partition, self.held(p.taken)) for n, p in (self.running | self.started).items()]
-        return self.stopped(job, name, self.asked(job, name) if taken is None else self.held(taken), users)
+        users = [
+            (self.jobs[n], p.partition, self.taken_amounts(p.taken)) for n, p in (self.running | self.started).items()
+        ]
+        return self.is_stopped(
+            job, name, self.requested_amounts(job, name) if taken is None else self.taken_amounts(taken), users
+        )
 
     # Room.
 

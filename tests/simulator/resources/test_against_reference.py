@@ -43,7 +43,7 @@ def order_key(
         if number not in sizes:
             job = jobs[number]
             partition = site.options(job)[0]
-            asked = site.asked(job, partition)
+            asked = site.requested_amounts(job, partition)
             mine = [site.nodes[node] for node in site.members[partition] if site._has_features(job, node)]
             wanted = {name: asked[name] for name in ("cores", "memory", "gpus")}
             wanted |= {f"gpus.{kind}": asked["nodes"] * n for kind, n in job.request.gpus.items() if kind != "gpu"}

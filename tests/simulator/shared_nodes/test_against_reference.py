@@ -14,7 +14,7 @@ from holdfast.simulator.results.result import Result
 from holdfast.simulator.shared_simulation import simulate_shared_nodes
 from holdfast.workloads.ground.errors import InputError
 from tests.reference.hybrid import MECHANISMS
-from tests.reference.shared_mechanisms import NoRoomError, SharedReplay, replay_shared
+from tests.reference.shared_mechanisms import NoRoomError, SharedReplay, replay_shared_nodes
 from tests.strategies.shared import (
     DEPTHS,
     SharedCase,
@@ -28,15 +28,15 @@ from tests.support.seeds import in_parts
 EVERY = ("baseline", *MECHANISMS)
 
 
-def simulated(case: SharedCase, mechanism: str) -> Result:
+def simulate_case(case: SharedCase, mechanism: str) -> Result:
     options = Options(backfilling=case.backfilling, tenants=case.tenants)
     return simulate_shared_nodes(
         case.table, case.workload, parse_mechanism(mechanism), options, clock_origin(case.table)
     )
 
 
-def expected(case: SharedCase, mechanism: str) -> SharedReplay:
-    return replay_shared(
+def expected_replay(case: SharedCase, mechanism: str) -> SharedReplay:
+    return replay_shared_nodes(
         case.machine,
         case.jobs,
         case.requests,
@@ -64,12 +64,12 @@ def assert_agrees(
     if not case.jobs:
         return
     try:
-        reference = expected(case, mechanism)
+        reference = expected_replay(case, mechanism)
     except NoRoomError:
         with pytest.raises(InputError, match="must have room on the machine"):
-            simulated(case, mechanism)
+            simulate_case(case, mechanism)
         return
-    assert_equal(case, simulated(case, mechanism), reference, seed)
+    assert_equal(case, simulate_case(case, mechanism), reference, seed)
 
 
 def assert_equal(case: SharedCase, result: Result, reference: SharedReplay, seed: int) -> None:
@@ -87,7 +87,7 @@ def assert_equal(case: SharedCase, result: Result, reference: SharedReplay, seed
         assert (record.status == "cancelled") >= outcome.cancelled, (seed, record.job_id)
         assert (record.preemptions, record.shrinks) == (outcome.preemptions, outcome.shrinks), (seed, record.job_id)
         assert record.lost == outcome.lost, (seed, record.job_id)
-        assert joined(sorted(spans[record.job_id])) == joined(outcome.segments), (seed, record.job_id)
+        assert join_segments(sorted(spans[record.job_id])) == join_segments(outcome.segments), (seed, record.job_id)
     assert {name: getattr(result.accounting, name) for name in reference.totals} == reference.totals, seed
     started = {run.place: case.jobs[row].job_id for row, run in every}
     assert [started[place] for place in sorted(started)] == [
@@ -118,7 +118,7 @@ def changes(levels: Sequence[tuple[int, Any]], before: object) -> list[tuple[int
     return found
 
 
-def joined(segments: list[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, int, tuple[int, ...]]]:
+def join_segments(segments: list[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, int, tuple[int, ...]]]:
     """Segments without cuts between two that have the same nodes and follow each other."""
     found: list[tuple[int, int, tuple[int, ...]]] = []
     for start, end, nodes in segments:

@@ -26,7 +26,7 @@ from holdfast.workloads.table.job_lifecycle import replay_start
 from holdfast.workloads.table.jobs import Jobs
 from tests.reference.hybrid import MECHANISMS
 from tests.simulator.shared_nodes.test_one_core_nodes import EVERY, one_core_nodes, outcomes
-from tests.simulator.shared_nodes.test_timelines import malleable, runs, shared, simulate, times
+from tests.simulator.shared_nodes.test_timelines import malleable, runs, shared_machine, simulate, times
 from tests.strategies.mixes import random_mix
 from tests.strategies.outages import named_outages, whole_machine_outages
 from tests.strategies.shared import SharedCase, random_shared_case, running_job_table, with_limits, with_shared_lives
@@ -49,7 +49,7 @@ def test_jobs_avoid_a_known_window_and_others_are_preempted_as_it_begins() -> No
         (rigid(2, 10, 3, 100, 100), ResourceRequest(cores=3)),
         (rigid(3, 10, 1, 300, 300), ResourceRequest(cores=1)),
     ]
-    result = simulate(shared(2), jobs, "N-PAA", outages=[closure(MAINTENANCE, 100, 150, "n1")])
+    result = simulate(shared_machine(2), jobs, "N-PAA", outages=[closure(MAINTENANCE, 100, 150, "n1")])
     # At 100 job 1 waits in front of the queue; n2 is free at 310, but n1 opens at 150.
     assert runs(result, 1) == [(0, 100, (0,)), (150, 350, (0,))]
     assert times(result)[2] == (10, 110)
@@ -68,7 +68,7 @@ def test_a_malleable_job_has_its_warning_and_a_window_that_waits_lets_jobs_end()
         closure(MAINTENANCE, 100, 300, "n1", announced=50),
         closure(MAINTENANCE, 100, 500, "n2", announced=50, running="wait"),
     ]
-    result = simulate(shared(2), jobs, "N-PAA", outages=outages)
+    result = simulate(shared_machine(2), jobs, "N-PAA", outages=outages)
     # Two minutes of warning, which count as such: n1 is down from 220 to 300. Work of 900 s is left.
     assert runs(result, 1) == [(0, 220, (0,)), (300, 1200, (0,))]
     assert times(result)[2] == (0, 400)
@@ -85,7 +85,7 @@ def test_a_window_takes_the_idle_nodes_of_a_reservation_which_collects_others() 
         (rigid(3, 60, 4, 450, 450), ResourceRequest(cores=4)),
     ]
     outages = [closure(MAINTENANCE, 50, 520, "n2", announced=50)]
-    result = simulate(shared(2), jobs, "CUA-PAA", outages=outages, tenants="none")
+    result = simulate(shared_machine(2), jobs, "CUA-PAA", outages=outages, tenants="none")
     assert runs(result, 1) == [(0, 100, (0,))]
     assert runs(result, 2) == [(500, 560, (0,))]
     assert runs(result, 3) == [(520, 970, (1,))]
@@ -101,7 +101,7 @@ def test_a_failure_shrinks_a_malleable_job_and_replaces_nodes_of_an_on_demand_jo
     ]
     # Job 2 arrives first: n1 and n2. Job 1 runs on n3 and n4, job 3 on n5.
     outages = [closure(FAILURE, 50, 5000, "n3"), closure(FAILURE, 60, 5000, "n1")]
-    result = simulate(shared(5), jobs, "N-PAA", outages=outages)
+    result = simulate(shared_machine(5), jobs, "N-PAA", outages=outages)
     taken = {record.job_id: (record.preemptions, record.shrinks) for record in result.records}
     # Half of the work of job 1 is left at 50, on n4 alone. At 60 job 2 loses n1, and takes n4 or n5: the smaller
     # overhead is that of malleable job 1, which has no setup, but two minutes of warning.
@@ -118,7 +118,7 @@ def test_an_on_demand_job_without_replacements_waits_and_an_advance_reservation_
         (rigid(3, 10, 4, 80, 80), ResourceRequest(cores=4)),
     ]
     outages = [closure(FAILURE, 50, 70, "n1"), closure(RESERVATION, 0, 400, "n3", jobs=(3,))]
-    result = simulate(shared(3), jobs, "N-PAA", outages=outages)
+    result = simulate(shared_machine(3), jobs, "N-PAA", outages=outages)
     assert runs(result, 1) == [(0, 50, (0, 1)), (70, 170, (0, 1))]
     assert times(result)[2] == (170, 250)
     assert times(result)[3] == (10, 90)
@@ -134,7 +134,7 @@ def test_a_window_preempts_on_demand_jobs_last() -> None:
         (rigid(4, 0, 4, 2000, 2000), ResourceRequest(cores=4)),
     ]
     outages = [replace(closure(MAINTENANCE, 100, 3000, "n[1-2]", announced=100), nodes=2)]
-    result = simulate(shared(4), jobs, "CUA-PAA", outages=outages, tenants="none")
+    result = simulate(shared_machine(4), jobs, "CUA-PAA", outages=outages, tenants="none")
     assert runs(result, 3) == [(1000, 1060, (2,))]
     assert runs(result, 1) == [(0, 100, (0,)), (1060, 1560, (2,))]
 
@@ -162,7 +162,7 @@ def test_a_job_that_has_lost_a_borrowed_node_returns_another_one_to_the_first_le
         (rigid(2, 0, 4, 2000, 2000), ResourceRequest(cores=4)),
         (on_demand(3, 100, 4, 200, 200), ResourceRequest(cores=4)),
     ]
-    result = simulate(shared(2), jobs, "N-PAA", outages=[closure(FAILURE, 150, 5000, "n1")])
+    result = simulate(shared_machine(2), jobs, "N-PAA", outages=[closure(FAILURE, 150, 5000, "n1")])
     assert runs(result, 3) == [(150, 350, (1,))]
     assert runs(result, 1) == [(0, 150, (0,)), (350, 1250, (1,))]
     assert runs(result, 2) == [(0, 150, (1,)), (1250, 3250, (1,))]
@@ -176,7 +176,7 @@ def test_a_plan_leaves_out_nodes_that_are_closed() -> None:
         (on_demand(3, 500, 4, 60, 60, notice=10, estimated=500), ResourceRequest(cores=4)),
     ]
     outages = [closure(MAINTENANCE, 5, 1000, "n1", announced=5, running="wait")]
-    result = simulate(shared(2), jobs, "CUP-PAA", outages=outages)
+    result = simulate(shared_machine(2), jobs, "CUP-PAA", outages=outages)
     assert runs(result, 1) == [(0, 900, (0,))]
     assert runs(result, 3) == [(500, 560, (1,))]
     assert [record.preemptions for record in result.records] == [0, 1, 0]
@@ -192,7 +192,7 @@ def test_a_reservation_collects_what_others_give_up_in_an_advance_reservation_of
         (rigid(4, 50, 4, 300, 300), ResourceRequest(cores=4)),
     ]
     outages = [closure(RESERVATION, 100, 900, "n1", jobs=(2, 4))]
-    result = simulate(shared(2), jobs, "CUA-PAA", outages=outages, tenants="none")
+    result = simulate(shared_machine(2), jobs, "CUA-PAA", outages=outages, tenants="none")
     assert runs(result, 2) == [(500, 560, (0,))]
     assert runs(result, 4) == [(560, 860, (0,))]
     assert runs(result, 1) == [(1000, 1060, (0,))]
@@ -210,7 +210,9 @@ def test_no_reservation_is_expected_to_collect_a_node_that_closes_just_then() ->
         (rigid(4, 20, 4, 50, 50), ResourceRequest(cores=4)),
         (rigid(5, 30, 2, 500, 500), ResourceRequest(cores=2)),
     ]
-    result = simulate(shared(2), jobs, "CUA-PAA", outages=[closure(MAINTENANCE, 100, 5000, "n1")], tenants="none")
+    result = simulate(
+        shared_machine(2), jobs, "CUA-PAA", outages=[closure(MAINTENANCE, 100, 5000, "n1")], tenants="none"
+    )
     assert times(result)[5] == (30, 530)
     assert times(result)[3] == (1000, 1100)
     assert times(result)[4] == (1100, 1150)

@@ -25,7 +25,7 @@ from tests.strategies.shared import (
 )
 
 
-def expected(case: SharedCase, mechanism: str, outages: Sequence[Outage]) -> SharedReplay:
+def reference_replay(case: SharedCase, mechanism: str, outages: Sequence[Outage]) -> SharedReplay:
     return replay_with_outages(
         case.machine, case.jobs, case.requests, mechanism, outages,
         placement=case.placement, depth=DEPTHS[case.backfilling], tenants=case.tenants,
@@ -42,7 +42,7 @@ def assert_agrees(seed: int, mechanism: str, *, most_jobs: int = 14) -> Counter[
         return Counter()
 
     def moments(outages: Sequence[Outage]) -> list[Moment]:
-        log = expected(case, mechanism, outages).log
+        log = reference_replay(case, mechanism, outages).log
         return [Moment(what, time / SECOND, nodes) for time, what, _, nodes in log]
 
     try:
@@ -50,7 +50,7 @@ def assert_agrees(seed: int, mechanism: str, *, most_jobs: int = 14) -> Counter[
             outages = named_outages(seed, case.jobs, case.machine)
         else:
             outages = outages_at_moments(seed, case.jobs, case.machine, moments)
-        reference = expected(case, mechanism, outages)
+        reference = reference_replay(case, mechanism, outages)
     except NoRoomError:
         with pytest.raises(InputError, match="must have room on the machine"):
             closed_simulation(case, mechanism, [])
