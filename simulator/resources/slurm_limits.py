@@ -36,20 +36,19 @@ class RunningAmounts:
 
     def stops(self, request: Request, run: PlannedRun | None = None) -> bool:
         """Whether a limit stops a job, given what it would get; None: given what it asks for."""
-        asked = _request_totals(request.need) if run is None else self._held(run)
-        account = self._full(request.option, asked)
+        account = self._full(request.option, self._totals(request.need, run))
         if account is not None:
             self.stopped[request.job] = account
         return account is not None
 
-    def would_stop(self, option: int, need: Need) -> bool:
-        """Whether a limit stops what an option asks for."""
-        return self._full(option, _request_totals(need)) is not None
+    def would_stop(self, option: int, need: Need, run: PlannedRun | None = None) -> bool:
+        """Whether a limit stops what an option asks for, or a run of it; without a note."""
+        return self._full(option, self._totals(need, run)) is not None
 
     def count(self, option: int, run: PlannedRun, sign: int) -> None:
         """Add a run to the accounts of its option, or with -1 take it away."""
         for account in self._accounts(option):
-            held = self._held(run)
+            held = self._run_totals(run)
             self._used[account] = [one + sign * other for one, other in zip(self._used[account], held, strict=True)]
 
     def _accounts(self, option: int) -> Sequence[int]:
@@ -64,11 +63,10 @@ class RunningAmounts:
                     return account
         return None
 
-    def _held(self, run: PlannedRun) -> Sequence[int]:
+    def _totals(self, need: Need, run: PlannedRun | None) -> Sequence[int]:
+        return (1, need.least_nodes, *need.total[:3]) if run is None else self._run_totals(run)
+
+    def _run_totals(self, run: PlannedRun) -> Sequence[int]:
         memory = sum(vector[1] for node, vector in zip(run.nodes, run.taken, strict=True) if self._counted[node])
         cores, gpus = (sum(vector[kind] for vector in run.taken) for kind in (0, 2))
         return 1, len(run.nodes), cores, memory, gpus
-
-
-def _request_totals(need: Need) -> Sequence[int]:
-    return (1, need.least_nodes, *need.total[:3])

@@ -2,8 +2,8 @@
 
 The rule is that of :class:`holdfast.policies.slurm_backfill.SlurmBackfill`; here nodes are shared, and jobs have needs.
 Plans reserve whole nodes: two waiting jobs never have the same node at the same time, even where there is room for
-both. Sources: ``_attempt_backfill`` of sched/backfill, ``_will_run_test`` of select/cons_common and
-``can_job_run_on_node`` of select/cons_tres, Slurm 22.05.
+both. A job has no plan on nodes that a limit forbids. Sources: ``_attempt_backfill`` of sched/backfill,
+``_will_run_test`` of select/cons_common and ``can_job_run_on_node`` of select/cons_tres, Slurm 22.05.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ class Limits(Protocol):
 
     def stops(self, request: Request, run: PlannedRun | None = None) -> bool:
         """Whether a limit stops a job, given what it would get; None: given what it asks for."""
+
+    def would_stop(self, option: int, need: Need, run: PlannedRun | None = None) -> bool:
+        """The same, without a note that it has waited for the limit."""
 
     def count(self, option: int, run: PlannedRun, sign: int) -> None:
         """Count a run that starts."""
@@ -252,11 +255,25 @@ class SlurmPass:
                 if self._start(request, found.nodes):
                     started.add(request.job)
                 continue
+            if (latest is not None and found.start > latest) or self._is_over_limit(request, found):
+                continue
             partition = request.need.partition
-            if (latest is None or found.start <= latest) and (not rule.depth or held.get(partition, 0) < rule.depth):
+            if not rule.depth or held.get(partition, 0) < rule.depth:
                 held[partition] = held.get(partition, 0) + 1
                 self.reserved[request.job, request.option] = found
                 space.keep(found)
+
+    def _is_over_limit(self, request: Request, found: Taken) -> bool:
+        """Whether a limit forbids the nodes of a plan, which may be one more than the job asks for.
+
+        Slurm looks at limits again before it keeps a plan, whether nodes are shared or not.
+        """
+        if self.limits is None:
+            return False
+        need, nodes = request.need, numbers(found.nodes)
+        taken = share_job(need, self._empty.rooms(need, found.nodes), nodes, self.state.capacities)
+        run = PlannedRun(found.end, tuple(nodes), tuple(taken), request.job)
+        return self.limits.would_stop(request.option, need, run)
 
     def _has_room(self, request: Request, space: NodeSpace) -> bool:
         """Whether a job has room now on nodes without a reservation during its run."""

@@ -71,6 +71,14 @@ class NodeClosures:
                 found |= self._nodes[item.number]
         return found
 
+    def closures_at(self, job: SharedJob, time: int) -> frozenset[int]:
+        """Nodes that a known window closes to a job at a later time [ticks], or a tick after it."""
+        found = _NONE
+        for item in self._known:
+            if item.start <= time + TOLERANCE and time < item.end and not admits(item, job):
+                found |= self._nodes[item.number]
+        return found
+
     def closed_now(self, job: SharedJob) -> frozenset[int]:
         """Nodes that are closed to a job now."""
         return _NONE.union(*(self._nodes[item.number] for item in self._active if not admits(item, job)))

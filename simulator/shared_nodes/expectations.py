@@ -24,7 +24,7 @@ def expected_spans(machine: SharedMachine) -> list[Span]:
     arrived job until a walltime after its start.
     """
     now = machine.now
-    spans = [Span(now, run.release, _beside_hosts(run)) for run in machine.runs.values()]
+    spans = [Span(now, _departure(run, now), _beside_hosts(run)) for run in machine.runs.values()]
     for job_id, holds in machine.holds.items():
         gathering = machine.gatherings.get(job_id)
         for hold in holds.values():
@@ -34,6 +34,11 @@ def expected_spans(machine: SharedMachine) -> list[Span]:
                 spans.append(Span(now, _end(gathering), {hold.node: hold.part}))
                 spans += _guest_spans(hold, now)
     return [span for span in spans if span.begin < span.end]
+
+
+def _departure(run: SharedRun, now: int) -> int:
+    """When a run will leave its nodes; one that ends in this instant has them until the next pass."""
+    return max(run.release, now + 1)
 
 
 def _beside_hosts(run: SharedRun) -> Mapping[int, Amounts]:
@@ -74,7 +79,7 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, occupati
         return []
     releases: dict[int, set[int]] = defaultdict(set)
     for run in machine.runs.values():
-        releases[run.release].update(_beside_hosts(run))
+        releases[_departure(run, machine.now)].update(_beside_hosts(run))
     for job_id, gathering in machine.gatherings.items():
         releases[_end(gathering)].update(machine.holds[job_id])
     for end, nodes in machine.closures.ends():
@@ -87,7 +92,7 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, occupati
             job, horizon = item.job, item.horizon(machine.now)
             if missing[job.job_id] <= 0 or horizon <= time:
                 continue
-            known = machine.closures.closed_nodes(job, time, time).union(collected[job.job_id], machine.job_holds(job))
+            known = machine.closures.closures_at(job, time).union(collected[job.job_id], machine.job_holds(job))
             coming = [node for node in sorted(releases[time]) if node not in known and job.demand.suits(node)]
             free = occupation.at(time, 0, found) if coming else machine.free
             for node in coming:

@@ -150,7 +150,7 @@ class NodeCollection:
     def _lend_nodes(self, run: SharedRun, nodes: Sequence[int]) -> None:
         """A preempted run lends nodes: one loan in all, because it resumes on all of its nodes or not at all."""
         for loan in self.loans:
-            if loan.run is run:
+            if loan.run is run and loan.parts is None:
                 loan.nodes = sorted([*loan.nodes, *nodes])
                 return
         self.loans = [*self.loans, PartLoan(run, sorted(nodes))]

@@ -91,12 +91,18 @@ class NodeOutageService:
         return True
 
     def _empty_reservations(self, window: NodeWindow, nodes: set[int]) -> None:
-        """Take the nodes of open reservations; tenants there become ordinary."""
+        """Take the nodes of open reservations; tenants there become ordinary.
+
+        Reservations of jobs for which an advance reservation is open collect what others give up.
+        """
         machine = self._machine
+        released: set[int] = set()
         for reservation in list(machine.reservations.values()):
             if not admits(window, reservation.job):
                 for node in nodes & machine.job_holds(reservation.job).keys():
                     machine.drop(machine.job_holds(reservation.job)[node])
+                    released.add(node)
+        self._book.release(released)
 
     def _take_from_gatherings(self, window: NodeWindow, nodes: set[int]) -> list[SharedJob]:
         """Take the nodes of arrived jobs that wait for runs under warning; returns those that lack some, by id."""

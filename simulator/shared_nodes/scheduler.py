@@ -213,7 +213,7 @@ class _Pass:
         self._found.clear()
         self._delays.clear()
         if self._occupation is not None:
-            self._started.append(Span(machine.now, run.expected_end, taken))
+            self._started.append(Span(machine.now, max(run.expected_end, machine.now + 1), taken))
 
     def _plans_beside(self, more: Span) -> list[Span] | None:
         """The heads in order at their times beside a further job; None: one of them has no place."""

@@ -27,7 +27,7 @@ from holdfast.workloads.ground.compilation import letters
 from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.table.job import Job, JobType
 from tests.policies.test_backfilling import honest
-from tests.reference.backfilling import replay_reserving
+from tests.reference.backfilling import replay_with_reservations
 from tests.strategies.lives import lively_mixes, random_lively_mix
 from tests.strategies.mixes import Mix
 from tests.strategies.outages import outages_for, random_outages
@@ -197,7 +197,7 @@ def test_a_crowd(seed: int) -> None:
         starts(jobs, machine, backfilling=rule, outages=random_outages(seed, jobs, machine))
     columns = ([round(getattr(job, name) * SECOND) for job in jobs] for name in ("submit", "walltime", "runtime"))
     submit, walltime, runtime = columns
-    assert found == replay_reserving(submit, [job.nodes for job in jobs], walltime, runtime, machine).start
+    assert found == replay_with_reservations(submit, [job.nodes for job in jobs], walltime, runtime, machine).start
     with check_rule(4, compiled=True) as rule:
         starts(jobs, machine, backfilling=rule)
 

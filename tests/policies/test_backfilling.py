@@ -26,7 +26,7 @@ from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear
 from tests.policies.test_policies import Reserved, View, Waiting, starts
-from tests.reference.backfilling import Replayed, replay_reserving, replay_strict
+from tests.reference.backfilling import Replayed, replay_strict, replay_with_reservations
 from tests.reference.hybrid import MECHANISMS
 from tests.shared_data import trace_file
 from tests.simulator.test_scenarios import NOTHING_TO_RELEASE
@@ -113,7 +113,7 @@ class TestReferences:
     @given(table=tables, depth=st.sampled_from([None, 1, 2, 3]))
     def test_reservations(self, table: Table, depth: int | None) -> None:
         name = "conservative" if depth is None else f"easy depth={depth}"
-        expected = replay_reserving(*columns(table), depth)
+        expected = replay_with_reservations(*columns(table), depth)
         assert [start for start, _, _ in simulation_outcome(table, backfilling=name)] == expected.start
 
     @settings(max_examples=100)
@@ -161,7 +161,7 @@ class TestPromises:
         for asked in (Conservative(), Easy(depth=depth)):
             assert all(start == promise for promise, start in promises_and_starts(table, asked))
         # The same in the reference, where a job is promised something at its very submit.
-        replayed: Replayed = replay_reserving(*columns(table))
+        replayed: Replayed = replay_with_reservations(*columns(table))
         assert replayed.start == replayed.promise
 
     @settings(max_examples=100)
@@ -202,7 +202,7 @@ class TestPromises:
         """
         jobs = [rigid(1, 0, 6, 10, 100), rigid(2, 0, 4, 40), rigid(3, 1, 8, 50), rigid(4, 2, 4, 60)]
         submit, nodes, walltime, runtime, machine = columns(Table(jobs, 10))
-        replayed = replay_reserving(submit, nodes, walltime, runtime, machine)
+        replayed = replay_with_reservations(submit, nodes, walltime, runtime, machine)
         assert [at // SECOND for at in replayed.promise] == [0, 0, 100, 40]
         assert [at // SECOND for at in replayed.start] == [0, 0, 40, 90]
         assert [

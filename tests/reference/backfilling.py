@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Replayed", "replay_reserving", "replay_strict"]
+__all__ = ["Replayed", "replay_strict", "replay_with_reservations"]
 
 
 class Replayed(NamedTuple):
@@ -18,7 +18,7 @@ class Replayed(NamedTuple):
     promise: list[int]
 
 
-def replay_reserving(
+def replay_with_reservations(
     submit: Sequence[int],
     nodes: Sequence[int],
     walltime: Sequence[int],
@@ -79,7 +79,7 @@ def replay_strict(
     A job that is eligible after its submit does not keep others back until then.
     """
     if eligible is not None:
-        return _replay_held(submit, nodes, runtime, machine, eligible)
+        return _replay_by_instants(submit, nodes, runtime, machine, eligible)
     start = [0] * len(submit)
     before = 0
     running: list[tuple[int, int]] = []  # (end, nodes)
@@ -92,7 +92,7 @@ def replay_strict(
     return start
 
 
-def _replay_held(
+def _replay_by_instants(
     submit: Sequence[int], nodes: Sequence[int], runtime: Sequence[int], machine: int, eligible: Sequence[int]
 ) -> list[int]:
     """The same instant by instant."""

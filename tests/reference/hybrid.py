@@ -111,7 +111,7 @@ class Totals:
     @property
     def accounted(self) -> int:
         """Sum of all shares; N x elapsed."""
-        return self.compute + self.setup + self.checkpoint + self.lost + self.warning + self.held + self.idle
+        return self.compute + self.setup + self.checkpoint + self.lost + self.warning + self.taken_amounts + self.idle
 
 
 class Replay(dict[int, Outcome]):
@@ -208,13 +208,13 @@ class Task:
     def walltime_at(self, size: int) -> int:
         """What is requested for the next run, at a size."""
         # "its walltime limit at size k = t_setup + W_est / k"
-        return self.setup + rounded(self.work_est, size) if self.malleable else self.walltime
+        return self.setup + work_time(self.work_est, size) if self.malleable else self.walltime
 
     def runtime_at(self, size: int) -> int:
         """What the next run takes, at a size."""
         # "wall time at size k = t_setup + W / k"; "The next run: setup, the compute not secured, k - c dumps"
         if self.malleable:
-            return self.setup + rounded(self.work, size)
+            return self.setup + work_time(self.work, size)
         return self.setup + self.compute + self.dumps * self.delta
 
 
@@ -311,7 +311,7 @@ class Arrived:
     loans: list[Loan]
 
 
-def rounded(work: int, size: int) -> int:
+def work_time(work: int, size: int) -> int:
     """Time for an amount of work, rounded to a tick."""
     # "round all input and event times to it"
     # reading: halves of a microsecond go to the even one, as round() does everywhere else.
@@ -395,7 +395,7 @@ class Model:
         occupied = sum(run.size for run in self.live)
         assert self.free >= 0 and all(r.idle >= 0 for r in self.reservations.values())
         assert self.free + held + occupied == self.nodes
-        assert all(self.missing(r) >= 0 for r in self.reservations.values())
+        assert all(self.missing_nodes(r) >= 0 for r in self.reservations.values())
         self.result.levels.append((self.now, self.free, held, occupied))
 
     # --- runs ----------------------------------------------------------------------------------------------------
@@ -439,8 +439,8 @@ class Model:
         self.progress(run)
         run.size = size
         ready = max(self.now, run.start + run.task.setup)
-        run.end = max(self.now, ready + rounded(run.task.work, size))
-        run.expected_end = max(self.now, ready + rounded(run.task.work_est, size))
+        run.end = max(self.now, ready + work_time(run.task.work, size))
+        run.expected_end = max(self.now, ready + work_time(run.task.work_est, size))
         self.log("resize", run.id, size)
         self.expect_completion(run)
 
@@ -507,14 +507,14 @@ class Model:
         """Nodes of a reservation on which tenants run, those under warning included."""
         return sum(run.borrowed.get(reservation_id, 0) for run in self.live)
 
-    def missing(self, reservation: Reservation) -> int:
+    def missing_nodes(self, reservation: Reservation) -> int:
         return reservation.requested - reservation.idle - self.lent(reservation.id)
 
     def under_warning_for(self, reservation_id: int) -> int:
         """Nodes of planned victims of a reservation that are still under warning."""
         return sum(run.size for run in self.live if run.for_reservation == reservation_id)
 
-    def planned(self, run: Run) -> bool:
+    def is_planned(self, run: Run) -> bool:
         return any(run in reservation.plan for reservation in self.reservations.values())
 
     def on_demand_waits(self) -> bool:
@@ -527,7 +527,7 @@ class Model:
         # ones."
         if not self.on_demand_waits():
             for reservation in self.by_notice():
-                collected = min(nodes, self.missing(reservation))
+                collected = min(nodes, self.missing_nodes(reservation))
                 reservation.idle += collected
                 nodes -= collected
         self.free += nodes
@@ -660,7 +660,7 @@ class Model:
         reservation.plan.remove(run)
         # "At its time a planned preemption is dropped if the reservation misses nothing any more, nodes under warning
         # for it counted."
-        missing = self.missing(reservation) - self.under_warning_for(reservation.id)
+        missing = self.missing_nodes(reservation) - self.under_warning_for(reservation.id)
         if missing <= 0:
             # reading: dropped is not void: the event took place, and a pass follows.
             self.log("drop", run.id)
@@ -676,7 +676,7 @@ class Model:
 
     def take(self, reservation: Reservation, run: Run, nodes: int) -> int:
         """Give nodes of a planned victim to its reservation; returns how many it takes."""
-        taken = min(nodes, self.missing(reservation))
+        taken = min(nodes, self.missing_nodes(reservation))
         reservation.idle += taken
         # Section 6: "a CUP victim lends the nodes that its reservation, or the arrived job, takes from it, counted when
         # it takes them"
@@ -708,12 +708,12 @@ class Model:
     def plan(self, reservation: Reservation) -> None:
         """Make the plan of CUP."""
         # "for the nodes still missing, make a plan, once, from what is known now (walltimes, not runtimes)"
-        gap = self.missing(reservation)
+        gap = self.missing_nodes(reservation)
         estimated = max(self.now, reservation.estimated)
         # "(1) running jobs that are in no plan and no tenants and whose walltime ends by the estimated arrival, by
         # (expected end, id), until the gap is covered: expected releases"
         # reading: running jobs of all types; not those under warning; jobs named as expected releases are in a plan.
-        known = [run for run in self.live if run.running and not self.planned(run) and not run.borrowed]
+        known = [run for run in self.live if run.running and not self.is_planned(run) and not run.borrowed]
         for run in sorted(known, key=lambda run: (run.expected_end, run.id)):
             if gap > 0 and run.expected_end <= estimated + TOLERANCE:
                 reservation.plan.append(run)
@@ -917,7 +917,7 @@ class Model:
         """docs/model.md on KNAPSACK and SKNAPSACK: whom to preempt, in the order in which that is done."""
         # "whoever is not preempted gives what it can above its minimum, so that a preempted job brings only what
         # shrinking it would not"
-        spare = {run.id: run.size - run.task.min_nodes for run in self.shrinking()}
+        spare = {run.id: run.size - run.task.min_nodes for run in self.shrinkable_runs()}
         if self.arrival_strategy == "KNAPSACK":
             spare = {}
         runs = {run.id: run for run in self.preemptible()}
@@ -931,7 +931,7 @@ class Model:
         # reading: preempted in ascending loss, ties by id.
         return [runs[offer.id] for offer in sorted(least_loss(offers, missing - sum(spare.values())))]
 
-    def shrinking(self) -> list[Run]:
+    def shrinkable_runs(self) -> list[Run]:
         """Runs that SPAA may shrink, by id."""
         return [
             run
@@ -940,11 +940,11 @@ class Model:
         ]
 
     def shrinkable(self) -> int:
-        return sum(run.size - run.task.min_nodes for run in self.shrinking())
+        return sum(run.size - run.task.min_nodes for run in self.shrinkable_runs())
 
     def shrink_evenly(self, missing: int) -> list[Loan]:
         """Shrink malleable jobs by what is missing in total."""
-        can = {run.id: (run, run.size - run.task.min_nodes) for run in self.shrinking()}
+        can = {run.id: (run, run.size - run.task.min_nodes) for run in self.shrinkable_runs()}
         # "equal numbers of nodes, capped by what each can give, the remainder by id"
         level = 0
         while sum(min(cap, level + 1) for _, cap in can.values()) <= missing and level < missing:
@@ -1060,7 +1060,7 @@ class Model:
             # + walltime (earliest notice first), and then releases what it has by then, never more"; "While an
             # on-demand job waits, reservations collect nothing, and count with the nodes that they have."
             time = max(reservation.estimated, self.now) + reservation.walltime
-            to_fill[reservation.id] = self.missing(reservation) if collecting else 0
+            to_fill[reservation.id] = self.missing_nodes(reservation) if collecting else 0
             nodes = reservation.idle + self.lent(reservation.id)
             releases.append((time, 0, reservation.notice, reservation.id, nodes))
         for run in self.live:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from holdfast.policies.planning.plan import ReservationPlan
 
-__all__ = ["queued", "spent"]
+__all__ = ["completion_times", "reservation_lengths"]
 
 
-def spent(plan: ReservationPlan, runtime: float) -> list[float]:
+def reservation_lengths(plan: ReservationPlan, runtime: float) -> list[float]:
     """How long each reservation of a job lasts, by the definition of the plan."""
     plan, saved, restart, found = plan.extend(runtime), 0.0, 0.0, []
     for milestone, checkpointed in zip(plan.milestones.tolist(), plan.checkpointed.tolist(), strict=True):
@@ -22,7 +22,9 @@ def spent(plan: ReservationPlan, runtime: float) -> list[float]:
     raise AssertionError("a plan that ends before the job")
 
 
-def queued(jobs: Sequence[Sequence[float]], processors: int, submits: Sequence[float] | None = None) -> list[float]:
+def completion_times(
+    jobs: Sequence[Sequence[float]], processors: int, submits: Sequence[float] | None = None
+) -> list[float]:
     """When each job is done; a job that is not goes behind all that wait.
 
     Parameters

@@ -191,11 +191,11 @@ def replay_resources(
         running = {number: place for number, place in placed.items() if over(number) > now}
         queue = [n for n in submitted if n not in placed and n not in left and arrival(n) <= now]
         queue.sort(key=lambda number: place(number, now))
-        started, heads = site.scheduled(now, jobs, options, queue, running, depth)
+        started, heads = site.schedule(now, jobs, options, queue, running, depth)
         placed |= started
         if watch is not None:
             waiting = [number for number in queue if number not in started]
-            watch(now, heads, site.stranded(now, jobs, options, waiting, running | started))
+            watch(now, heads, site.stranded_amounts(now, jobs, options, waiting, running | started))
     return [placed.get(number) for number in range(len(jobs))]
 
 
@@ -378,7 +378,7 @@ class _Site:
 
     # Rule 8.
 
-    def stopped(
+    def is_stopped(
         self, job: PlainJob, partition: str, amounts: dict[str, int], users: list[tuple[Any, str, dict[str, int]]]
     ) -> bool:
         """Whether a limit forbids these amounts beside those of running jobs (job, partition, amounts)."""
@@ -404,7 +404,7 @@ class _Site:
                         return True
         return False
 
-    def asked(self, job: PlainJob, partition: str) -> dict[str, int]:
+    def requested_amounts(self, job: PlainJob, partition: str) -> dict[str, int]:
         """What a job asks for in all, on the fewest nodes that hold it."""
         counts = self.layout(job.request)
         site = self.partition[partition]
@@ -435,7 +435,7 @@ class _Site:
         choices = [{word.strip() for word in part.split("&")} for part in job.request.features.split("|")]
         return not job.request.features or any(choice <= self.features[node] for choice in choices)
 
-    def held(self, taken: dict[int, dict[str, int]]) -> dict[str, int]:
+    def taken_amounts(self, taken: dict[int, dict[str, int]]) -> dict[str, int]:
         """What a placed job takes in all; of nodes whose memory is not counted, none."""
         return {"running": 1, "nodes": len(taken)} | {
             name: sum(
@@ -446,7 +446,7 @@ class _Site:
 
     # Rule 9.
 
-    def stranded(
+    def stranded_amounts(
         self,
         now: float,
         jobs: Sequence[PlainJob],
@@ -456,12 +456,12 @@ class _Site:
     ) -> dict[str, int]:
         """Free amounts of each resource that the first such job asks for; empty if there is none."""
         busy = [_Busy(p.start, p.start + jobs[n].walltime, p.taken) for n, p in running.items()]
-        users = [(jobs[n], p.partition, self.held(p.taken)) for n, p in running.items()]
+        users = [(jobs[n], p.partition, self.taken_amounts(p.taken)) for n, p in running.items()]
         for number in waiting:
             job = jobs[number]
             for partition in options[number]:
-                asked = self.asked(job, partition)
-                if self.stopped(job, partition, asked, users):
+                asked = self.requested_amounts(job, partition)
+                if self.is_stopped(job, partition, asked, users):
                     continue
                 if self.place(job, partition, now, busy, 0) is not None:
                     continue
@@ -480,7 +480,7 @@ class _Site:
 
     # Rules 3 to 6.
 
-    def scheduled(
+    def schedule(
         self,
         now: float,
         jobs: Sequence[PlainJob],
@@ -495,12 +495,12 @@ class _Site:
         plans: list[_Busy] = []
         waiting_heads = dict.fromkeys(self.partition, 0)
 
-        def occupied() -> list[_Busy]:
+        def busy_parts() -> list[_Busy]:
             every = running | started
             return [_Busy(p.start, p.start + jobs[n].walltime, p.taken) for n, p in every.items()]
 
         def users() -> list[tuple[Any, str, dict[str, int]]]:
-            return [(jobs[n], p.partition, self.held(p.taken)) for n, p in (running | started).items()]
+            return [(jobs[n], p.partition, self.taken_amounts(p.taken)) for n, p in (running | started).items()]
 
         def plan_again(busy: list[_Busy]) -> list[_Busy] | None:
             """The heads in order at their times, beside what runs; None: one of them has no place."""
@@ -516,15 +516,15 @@ class _Site:
             job = jobs[number]
             waits_in = []
             for partition in options[number]:
-                if self.stopped(job, partition, self.asked(job, partition), users()):
+                if self.is_stopped(job, partition, self.requested_amounts(job, partition), users()):
                     continue
                 if depth == 0 and waiting_heads[partition]:
                     continue
-                taken = self.place(job, partition, now, occupied(), 0)
+                taken = self.place(job, partition, now, busy_parts(), 0)
                 if taken is not None:
-                    if self.stopped(job, partition, self.held(taken), users()):
+                    if self.is_stopped(job, partition, self.taken_amounts(taken), users()):
                         continue
-                    again = plan_again([*occupied(), _Busy(now, now + job.walltime, taken)])
+                    again = plan_again([*busy_parts(), _Busy(now, now + job.walltime, taken)])
                     if again is not None:
                         started[number] = Placed(now, partition, taken)
                         plans = again
@@ -537,7 +537,7 @@ class _Site:
             for partition in waits_in:
                 if depth == 0:
                     break
-                busy = occupied()
+                busy = busy_parts()
                 ends = {other.end for other in [*busy, *plans]} | {shut.end for _, shut in self.shut}
                 times = sorted({now, *(end for end in ends if end > now)})
                 time = next(t for t in times if self.place(job, partition, t, [*busy, *plans], 0) is not None)
@@ -546,13 +546,13 @@ class _Site:
             if best is not None:
                 time, partition = best
                 slack = self.tolerance if time > now else 0
-                taken = self.place(job, partition, time, [*occupied(), *plans], slack)
+                taken = self.place(job, partition, time, [*busy_parts(), *plans], slack)
                 assert taken is not None
                 if time == now:
                     # On nodes beside those of the heads it can start at once.
-                    if self.stopped(job, partition, self.held(taken), users()):
+                    if self.is_stopped(job, partition, self.taken_amounts(taken), users()):
                         continue
-                    again = plan_again([*occupied(), _Busy(now, now + job.walltime, taken)])
+                    again = plan_again([*busy_parts(), _Busy(now, now + job.walltime, taken)])
                     if again is not None:
                         started[number] = Placed(now, partition, taken)
                         plans = again

@@ -33,13 +33,13 @@ from typing import Any
 
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import Job, JobType
-from tests.reference.hybrid import Reading, Task, rounded
+from tests.reference.hybrid import Reading, Task, work_time
 from tests.reference.resources import PlainJob, _Busy, _Site
 
-__all__ = ["NoRoomError", "Outcome", "SharedReplay", "replay_shared"]
+__all__ = ["NoRoomError", "Outcome", "SharedReplay", "replay_shared_nodes"]
 
 TOLERANCE = 1
-COMPLETION, REQUEUE, CANCELLATION, PLANNED, NOTICE, ARRIVAL = range(6)
+COMPLETION, REQUEUE, CANCELLATION, OUTAGE, PLANNED, NOTICE, ARRIVAL = range(7)
 Amounts = dict[str, int]
 
 
@@ -62,9 +62,9 @@ class SharedReplay(dict[int, Outcome]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.totals = dict.fromkeys(("compute", "setup", "checkpoint", "lost", "warning", "held", "idle"), 0)
+        self.totals = dict.fromkeys(("compute", "setup", "checkpoint", "lost", "warning", "held", "down", "idle"), 0)
         self.log: list[tuple[int, str, int, tuple[int, ...]]] = []
-        self.levels: list[tuple[int, int, int]] = []  # tick, busy, held
+        self.levels: list[tuple[int, int, int, int]] = []  # tick, busy, held, down
 
 
 class NoRoomError(Exception):
@@ -106,7 +106,7 @@ class Run:
         worked = max(0, now - start - task.setup) * self.size
         task.work, task.work_est = max(0, task.work - worked), max(0, task.work_est - worked)
 
-    def spent(self, at: int) -> tuple[int, int, int]:
+    def ticks_by_use(self, at: int) -> tuple[int, int, int]:
         """Setup, compute and checkpoints of a rigid run by a time."""
         task, elapsed, cycles = self.task, at - self.start, self.cycles(at)
         setup = min(elapsed, task.setup)
@@ -142,6 +142,7 @@ class Loan:
     run: Run
     nodes: list[int]
     parts: dict[int, Amounts] | None = None  # of a run that was shrunk
+    moved: bool = False  # an outage took nodes of the borrower, which returns as many others
 
 
 @dataclass(eq=False)
@@ -218,7 +219,7 @@ class Model:
                         break
             options = self.site.options(PlainJob(0, seconds, 1, request))
             assert options, f"job {job.job_id} does not fit"
-            parts = self.site.asked(PlainJob(0, seconds, 1, request), options[0])["nodes"]
+            parts = self.site.requested_amounts(PlainJob(0, seconds, 1, request), options[0])["nodes"]
             least = parts
             if equal and job.min_nodes is not None:
                 least = max(1, -(-job.min_nodes * parts // job.nodes))
@@ -246,7 +247,7 @@ class Model:
             if self.notice_strategy in ("CUA", "CUP") and task.notice is not None and equal:
                 noticed.append(task)
         self.expect(early, noticed)
-        self.place_running(running)
+        self.place_running_jobs(running)
 
     def expect(self, early: list[Task], noticed: list[Task]) -> None:
         """Jobs and notices from before the begin come then, the earliest first, before all others."""
@@ -265,7 +266,7 @@ class Model:
             if not withdrawn and not arrived and task.estimated >= begin:
                 self.push(begin, NOTICE, -1, partial(self.advance_notice, task))
 
-    def place_running(self, running: list[tuple[int, Task]]) -> None:
+    def place_running_jobs(self, running: list[tuple[int, Task]]) -> None:
         """Exclusive jobs first, then by GPUs, by cores, and by their starts."""
         if self.begin_at is None:
             return
@@ -275,7 +276,7 @@ class Model:
         def turn(item: tuple[int, Task]) -> tuple[bool, int, int, int, int]:
             since, task = item
             request, partition = self.request[task.id], self.options[task.id][0]
-            asked = self.site.asked(self.plain[task.id], partition)
+            asked = self.site.requested_amounts(self.plain[task.id], partition)
             alone = request.exclusive or self.site.partition[partition].exclusive
             return not alone, -asked["gpus"], -asked["cores"], since, task.id
 
@@ -342,19 +343,19 @@ class Model:
 
     # --- limits ---
 
-    def stopped(self, task: Task, partition: str, amounts: Amounts) -> bool:
+    def is_stopped(self, task: Task, partition: str, amounts: Amounts) -> bool:
         """Whether a limit forbids a start; runs under warning and arrived jobs that wait for these count."""
-        users = [(self.plain[run.id], run.partition, self.site.held(run.taken)) for run in self.live]
+        users = [(self.plain[run.id], run.partition, self.site.taken_amounts(run.taken)) for run in self.live]
         for arrived in self.arrived.values():
             own = {hold.node: hold.need for hold in self.of(arrived.task.id)}
-            users.append((self.plain[arrived.task.id], self.options[arrived.task.id][0], self.site.held(own)))
-        return self.site.stopped(self.plain[task.id], partition, amounts, users)
+            users.append((self.plain[arrived.task.id], self.options[arrived.task.id][0], self.site.taken_amounts(own)))
+        return self.site.is_stopped(self.plain[task.id], partition, amounts, users)
 
-    def asked(self, task: Task, partition: str, size: int) -> Amounts:
+    def requested_amounts(self, task: Task, partition: str, size: int) -> Amounts:
         """What a job asks for in all, at a size."""
         counts = self.site.layout(self.request[task.id])
         if counts is None or size == len(counts):
-            return self.site.asked(self.plain[task.id], partition)
+            return self.site.requested_amounts(self.plain[task.id], partition)
         part = self.site.amounts(self.request[task.id], self.site.partition[partition], counts[0])
         return {"running": 1, "nodes": size} | {name: size * part[name] for name in ("cores", "memory", "gpus")}
 
@@ -363,8 +364,8 @@ class Model:
     def units(self, taken: dict[int, Amounts]) -> int:
         return len(taken) if self.whole else sum(part["cores"] for part in taken.values())
 
-    def level(self) -> tuple[int, int]:
-        """Busy and held, in the unit of the machine."""
+    def level(self) -> tuple[int, int, int]:
+        """Busy, held and down, in the unit of the machine."""
         busy = sum(run.units for run in self.live)
         held = 0
         for hold in self.holds:
@@ -373,7 +374,8 @@ class Model:
                 held += not hold.guests
             else:
                 held += max(0, hold.need["cores"] - inside)
-        return busy, held
+        down, reserved = self.unavailable_amounts()
+        return busy, held + reserved, down
 
     def part(self, task: Task, partition: str, count: int, node: int) -> Amounts:
         """What tasks (or a part without tasks) take of a node."""
@@ -392,8 +394,30 @@ class Model:
         assert counts is not None
         return self.part(task, self.options[task.id][0], counts[0], node)
 
+    # --- outages: tests/reference/shared_outages.py has them ---
+
+    def is_open(self, task: Task, node: int, begin: int, end: int) -> bool:
+        """Whether no outage that is known closes a node to a job from one time to another."""
+        return True
+
+    def is_open_at(self, task: Task, node: int, time: int) -> bool:
+        """Whether no outage that is known closes a node to a job at a time."""
+        return True
+
+    def openings(self) -> dict[int, set[int]]:
+        """The ends of the outages that are known, with their nodes."""
+        return {}
+
+    def unavailable_amounts(self) -> tuple[int, int]:
+        """What is down, and what is free in advance reservations, in the unit of the machine."""
+        return 0, 0
+
     def nodes_for(self, task: Task) -> list[int]:
-        """Nodes that can have a part of an on-demand job."""
+        """Nodes that can have a part of an on-demand job now."""
+        return [node for node in self.suitable(task) if self.is_open_at(task, node, self.now)]
+
+    def suitable(self, task: Task) -> list[int]:
+        """Nodes that can have a part of an on-demand job when they are open."""
         partition, request = self.options[task.id][0], self.request[task.id]
         counts = self.site.layout(request)
         assert counts is not None
@@ -460,8 +484,8 @@ class Model:
         run.size += len(taken) - len(run.taken)
         run.taken = taken
         ready = max(self.now, run.start + run.task.setup)
-        run.end = max(self.now, ready + rounded(run.task.work, run.size))
-        run.expected_end = max(self.now, ready + rounded(run.task.work_est, run.size))
+        run.end = max(self.now, ready + work_time(run.task.work, run.size))
+        run.expected_end = max(self.now, ready + work_time(run.task.work_est, run.size))
         self.log("resize", run.id, taken)
         self.push(run.end, COMPLETION, run.id, partial(self.complete, run, run.end))
 
@@ -478,7 +502,7 @@ class Model:
         self.progress(run)
         cycles = run.cycles(self.now)
         secured, dumped = cycles * (task.tau or 0), cycles * task.delta
-        _, computed, checkpoints = run.spent(run.opened)
+        _, computed, checkpoints = run.ticks_by_use(run.opened)
         own, written = secured - min(secured, computed), dumped - min(dumped, checkpoints)
         lost = run.units * (self.now - run.opened - own - written)
         totals["compute"] += run.units * own
@@ -510,7 +534,7 @@ class Model:
     def by_notice(self) -> list[Reservation]:
         return sorted(self.reservations.values(), key=lambda item: (item.notice, item.id))
 
-    def missing(self, reservation: Reservation) -> int:
+    def missing_nodes(self, reservation: Reservation) -> int:
         return reservation.task.nodes - len(self.of(reservation.id))
 
     def on_demand_waits(self) -> bool:
@@ -534,7 +558,7 @@ class Model:
             return
         for reservation in self.by_notice():
             for node in sorted(nodes):
-                if self.missing(reservation) > 0 and self.coverable(reservation.task, node):
+                if self.missing_nodes(reservation) > 0 and self.coverable(reservation.task, node):
                     self.keep(reservation.task, node)
 
     def close(self, reservation: Reservation) -> list[int]:
@@ -562,7 +586,7 @@ class Model:
         """A planned victim has left: its nodes go to its reservation first."""
         taken = []
         for node in sorted(run.taken):
-            if self.missing(reservation) > 0 and self.coverable(reservation.task, node):
+            if self.missing_nodes(reservation) > 0 and self.coverable(reservation.task, node):
                 self.keep(reservation.task, node)
                 taken.append(node)
         if taken:
@@ -600,14 +624,19 @@ class Model:
         self.withheld = left
         for loan in loans:
             lent = sorted(node for node in loan.nodes if node in left)
+            if loan.moved:
+                lent = sorted(left, key=lambda node: (node not in loan.nodes, node))[: len(loan.nodes)]
             task = loan.run.task
             if loan.parts is not None:
                 if loan.run.running:
                     back = {}
                     for node in lent:
+                        part = loan.parts.get(node) or self.further_part(loan.run, node)
+                        if part is None or not self.is_open(task, node, self.now, loan.run.expected_end):
+                            continue
                         room = plus(self.free(node), left[node])
-                        if loan.run.size + len(back) < task.nodes and covers(room, loan.parts[node]):
-                            back[node] = loan.parts[node]
+                        if loan.run.size + len(back) < task.nodes and covers(room, part):
+                            back[node] = part
                     for node in back:
                         del left[node]
                     if back:
@@ -629,14 +658,24 @@ class Model:
         self.withheld = {}
         self.release(nodes)
 
+    def further_part(self, run: Run, node: int) -> Amounts | None:
+        """What a malleable run takes of a node that it has not had; None: it cannot have it."""
+        if node in run.taken or node not in self.eligible(run.task, run.partition):
+            return None
+        counts = self.site.layout(self.request[run.id])
+        assert counts is not None
+        return self.part(run.task, run.partition, counts[0], node)
+
     def largest(
         self, task: Task, partition: str, free: dict[int, Amounts], first: Sequence[int]
     ) -> tuple[str, dict[int, Amounts], int] | None:
         """The job on as many nodes as it can have, some of them before all others."""
         least, most = task.sizes
         for size in range(most, least - 1, -1):
-            taken = self.fill(task, partition, size, free, first)
-            if taken is not None and not self.stopped(task, partition, self.site.held(taken)):
+            end = self.now + task.walltime_at(size)
+            open_ones = {node: have for node, have in free.items() if self.is_open(task, node, self.now, end)}
+            taken = self.fill(task, partition, size, open_ones, first)
+            if taken is not None and not self.is_stopped(task, partition, self.site.taken_amounts(taken)):
                 return partition, taken, size
         return None
 
@@ -698,7 +737,7 @@ class Model:
         if self.reservations.get(reservation.id) is not reservation or not run.running:
             return False
         reservation.plan.remove(run)
-        if self.missing(reservation) - len(self.under_warning(reservation)) <= 0:
+        if self.missing_nodes(reservation) - len(self.under_warning(reservation)) <= 0:
             self.log("drop", run.id)
             return True
         if run.task.malleable:
@@ -718,7 +757,7 @@ class Model:
         self.reservations[task.id] = reservation
         if not self.on_demand_waits():
             for node in self.in_order(task, [node for node in self.nodes_for(task) if self.coverable(task, node)]):
-                if self.missing(reservation) > 0:
+                if self.missing_nodes(reservation) > 0:
                     self.keep(task, node)
         self.log("notice", task.id, [hold.node for hold in self.of(task.id)])
         patience = self.patience[task.id]
@@ -734,7 +773,7 @@ class Model:
         return sorted(nodes, key=lambda node: (self.site.weight[node], sign * self.free(node)["cores"], node))
 
     def plan(self, reservation: Reservation) -> None:
-        task, gap = reservation.task, self.missing(reservation)
+        task, gap = reservation.task, self.missing_nodes(reservation)
         estimated = max(self.now, reservation.estimated)
         planned = [run for other in self.reservations.values() for run in other.plan]
         known = [run for run in self.live if run.running and run not in planned and not self.borrows(run)]
@@ -860,7 +899,7 @@ class Model:
             totals["compute"] += run.work_units
             return
         for name, before, now in zip(
-            ("setup", "compute", "checkpoint"), run.spent(run.opened), run.spent(self.now), strict=True
+            ("setup", "compute", "checkpoint"), run.ticks_by_use(run.opened), run.ticks_by_use(self.now), strict=True
         ):
             totals[name] += run.units * (now - before)
 
@@ -874,7 +913,9 @@ class Model:
             task.waiting = True
             return True
         own = self.reservations.get(task.id)
-        limited = self.stopped(task, self.options[task.id][0], self.asked(task, self.options[task.id][0], task.nodes))
+        limited = self.is_stopped(
+            task, self.options[task.id][0], self.requested_amounts(task, self.options[task.id][0], task.nodes)
+        )
         if limited or not self.served[task.id] or self.attainable(task, own) < task.nodes:
             task.waiting = True
             if own is not None:
@@ -904,7 +945,14 @@ class Model:
                     if self.lacks(task) > 0 and self.coverable(task, node):
                         self.keep(task, node)
                 released |= set(run.taken)
-        going = sorted([*(run for run in hosted if not run.ended), *planned], key=until)
+        self.collect(task, loans, [run for run in hosted if not run.ended], planned, released)
+        return True
+
+    def collect(
+        self, task: Task, loans: list[Loan], tenants: list[Run], planned: list[Run], released: set[int]
+    ) -> None:
+        """An arrived job that will get its nodes takes them; its tenants and planned victims are under warning."""
+        going = sorted([*tenants, *planned], key=until)
         # Parts that malleable tenants occupy are the job's only if it needs them.
         lent = [hold for hold in self.of(task.id) if hold.guests]
         available = [node for node in self.nodes_for(task) if self.coverable(task, node)]
@@ -998,7 +1046,6 @@ class Model:
             self.log("hold", task.id, [hold.node for hold in self.of(task.id)])
         else:
             self.launch(arrived)
-        return True
 
     def lacks(self, task: Task) -> int:
         """Nodes that an arrived job still misses; those on which malleable tenants run do not count."""
@@ -1014,10 +1061,9 @@ class Model:
 
     def attainable(self, task: Task, own: Reservation | None) -> int:
         """Nodes that the job could have in all."""
-        count = 0
+        count = len(self.of(task.id))
         for node in self.nodes_for(task):
             if self.has(task.id, node):
-                count += 1
                 continue
             parts = []
             for run in self.live:
@@ -1088,10 +1134,9 @@ class Model:
     def place(
         self, task: Task, partition: str, size: int, begin: int, busy: list[_Busy], slack: int
     ) -> dict[int, Amounts] | None:
-        length = task.walltime_at(size)
-        free = {
-            node: self.site.free(node, begin, begin + length, busy, slack) for node in self.eligible(task, partition)
-        }
+        end = begin + task.walltime_at(size)
+        nodes = [node for node in self.eligible(task, partition) if self.is_open(task, node, begin, end)]
+        free = {node: self.site.free(node, begin, end, busy, slack) for node in nodes}
         return self.fill(task, partition, size, free, ())
 
     def fill(
@@ -1135,7 +1180,8 @@ class Model:
         for run in self.live:
             end = run.expected_end if run.warned_until is None else run.warned_until
             own = {node: part for node, part in run.taken.items() if self.ordinary(run, node)}
-            found.append(_Busy(self.now, end, own))
+            # One that ends in this instant has its nodes until the next pass.
+            found.append(_Busy(self.now, max(end, self.now + 1), own))
         for hold in self.holds:
             if hold.owner in self.reservations:
                 reservation = self.reservations[hold.owner]
@@ -1162,14 +1208,17 @@ class Model:
         found: list[_Busy] = []
         if self.on_demand_waits():
             return found
-        left = {item.id: self.missing(item) for item in self.by_notice()}
+        left = {item.id: self.missing_nodes(item) for item in self.by_notice()}
         releases: dict[int, set[int]] = {}
         for run in self.live:
             end = run.expected_end if run.warned_until is None else run.warned_until
-            releases.setdefault(end, set()).update(node for node in run.taken if self.ordinary(run, node))
+            own = {node for node in run.taken if self.ordinary(run, node)}
+            releases.setdefault(max(end, self.now + 1), set()).update(own)
         for arrived in self.arrived.values():
             end = arrived.ready + arrived.task.walltime
             releases.setdefault(end, set()).update(hold.node for hold in self.of(arrived.task.id))
+        for end, nodes in self.openings().items():
+            releases.setdefault(end, set()).update(nodes)
         for time in sorted(releases):
             for reservation in self.by_notice():
                 task = reservation.task
@@ -1178,7 +1227,7 @@ class Model:
                     mine = [item for item in found if item.taken.get(node) is self.memo(reservation, node)]
                     if left[reservation.id] <= 0 or horizon <= time or mine or self.has(task.id, node):
                         continue
-                    if node not in self.nodes_for(task):
+                    if node not in self.suitable(task) or not self.is_open_at(task, node, time):
                         continue
                     free = self.site.free(node, time, time, [*busy, *found], 0)
                     if covers(free, self.need(task, node)):
@@ -1212,7 +1261,7 @@ class Model:
             least, most = task.sizes
             waits_in = []
             for partition in self.options[task.id]:
-                if self.stopped(task, partition, self.asked(task, partition, least)):
+                if self.is_stopped(task, partition, self.requested_amounts(task, partition, least)):
                     continue
                 if self.depth == 0 and waiting_heads[partition]:
                     continue
@@ -1221,7 +1270,7 @@ class Model:
                     taken = self.place(task, partition, size, self.now, self.busy(), 0)
                     if taken is None:
                         continue
-                    if self.stopped(task, partition, self.site.held(taken)):
+                    if self.is_stopped(task, partition, self.site.taken_amounts(taken)):
                         limited = True
                         continue
                     again = plan_again([_Busy(self.now, self.now + task.walltime_at(size), taken)])
@@ -1245,7 +1294,8 @@ class Model:
                 if collected is None:
                     collected = self.collections(self.busy())
                 occupied = [*self.busy(), *collected, *plans]
-                times = sorted({self.now, *(item.end for item in occupied if item.end > self.now)})
+                ends = {item.end for item in occupied} | self.openings().keys()
+                times = sorted({self.now, *(end for end in ends if end > self.now)})
                 time = next(at for at in times if self.place(task, partition, least, at, occupied, 0) is not None)
                 if best is None or time < best[0]:
                     best = time, partition
@@ -1257,7 +1307,7 @@ class Model:
                 assert taken is not None
                 length = task.walltime_at(least)
                 if time == self.now:
-                    if self.stopped(task, partition, self.site.held(taken)):
+                    if self.is_stopped(task, partition, self.site.taken_amounts(taken)):
                         continue
                     again = plan_again([_Busy(self.now, self.now + length, taken)])
                     if again is not None:
@@ -1288,11 +1338,12 @@ class Model:
                     if self.reading.tenants == "fits" and end > host.estimated + TOLERANCE:
                         continue
                     for hold in sorted(self.of(host.id), key=lambda hold: hold.node):
-                        if not hold.guests and hold.node in self.eligible(task, partition):
+                        possible = hold.node in self.eligible(task, partition)
+                        if not hold.guests and possible and self.is_open(task, hold.node, self.now, end):
                             room.setdefault(hold.node, hold)
                 free = {node: {**dict.fromkeys(self.site.nodes[node], 0), **hold.need} for node, hold in room.items()}
                 taken = self.fill(task, partition, size, free, (), sort=False)
-                if taken is not None and not self.stopped(task, partition, self.site.held(taken)):
+                if taken is not None and not self.is_stopped(task, partition, self.site.taken_amounts(taken)):
                     run = self.begin(task, partition, taken, size)
                     for node in taken:
                         room[node].guests.append(run)
@@ -1305,6 +1356,8 @@ class Model:
             outcome.submit for outcome in self.result.values() if outcome.submit is not None and outcome.end is not None
         ]
         if not submits:
+            # If no job ends, there is no span to account for.
+            self.result.totals = dict.fromkeys(self.result.totals, 0)
             return
         first, last = min(submits), max(outcome.end or 0 for outcome in self.result.values())
         # A limit may keep a preempted job from running again.
@@ -1312,21 +1365,25 @@ class Model:
         if self.begin_at is not None:
             first = self.begin_at
         total = len(self.site.nodes) if self.whole else sum(node["cores"] for node in self.site.nodes)
-        levels = [(first, 0, 0), *self.result.levels, (last, 0, 0)]
-        for (time, busy, held), (then, _, _) in pairwise(levels):
+        levels = [(first, 0, 0, 0), *self.result.levels, (last, 0, 0, 0)]
+        for (time, busy, held, down), (then, *_) in pairwise(levels):
             stretch = max(0, min(then, last) - max(time, first))
             self.result.totals["held"] += held * stretch
-            self.result.totals["idle"] += (total - busy - held) * stretch
+            self.result.totals["down"] += down * stretch
+            self.result.totals["idle"] += (total - busy - held - down) * stretch
         assert sum(self.result.totals.values()) == total * (last - first)
 
 
 def with_loans(loans: Sequence[Loan], runs: Iterable[Run], node: int) -> list[Loan]:
     """Loans with a further node of preempted runs: what one of them lends in all decides whether it resumes."""
-    nodes = {loan.run: loan.nodes for loan in loans if loan.parts is None}
+    found = list(loans)
     for run in runs:
-        nodes[run] = [*nodes.get(run, ()), node]
-    shrunk = [loan for loan in loans if loan.parts is not None]
-    return [*shrunk, *(Loan(run, lent) for run, lent in nodes.items())]
+        place = next((n for n, loan in enumerate(found) if loan.run is run and loan.parts is None), None)
+        if place is None:
+            found.append(Loan(run, [node]))
+        else:
+            found[place] = replace(found[place], nodes=[*found[place].nodes, node])
+    return found
 
 
 def until(run: Run) -> tuple[int, int]:
@@ -1377,7 +1434,7 @@ def cheapest(runs: list[tuple[int, int, Amounts]], lacking: Amounts) -> tuple[in
     return sum(cost for cost, _, _ in chosen), tuple(sorted(i for _, i, _ in chosen))
 
 
-def replay_shared(
+def replay_shared_nodes(
     machine: Any,
     jobs: Sequence[Job],
     requests: Sequence[Any],

@@ -8,7 +8,8 @@ backfilling":
    whole walltime. If they have room now, the job starts, on runs of nodes by name; otherwise it is planned when enough
    runs have ended, ends in windows of 30 s that double, on nodes in use first and one idle node more. A window ends
    with the run before one that ends later; if that one is on other nodes, it is left out, and one run more is in it.
-3. A plan is kept if its nodes have no other reservation; otherwise a later time is tried, when nodes come free.
+3. A plan is kept if its nodes have no other reservation; otherwise a later time is tried, when nodes come free. It is
+   not kept if a limit forbids what the job would take on all of these nodes, the idle one more included.
 4. While jobs start, everything is planned anew.
 """
 
@@ -38,7 +39,7 @@ class _Span(NamedTuple):
 class SlurmSite(_Site):
     """The machine as a list of nodes, scheduled by Slurm."""
 
-    def scheduled(
+    def schedule(
         self,
         now: float,
         jobs: Sequence[PlainJob],
@@ -69,7 +70,7 @@ class SlurmSite(_Site):
                     continue
                 if plan.begin <= now:
                     self.starts(number, name, plan.nodes)
-                else:
+                elif not self.stops(number, name, self.plan_amounts(number, name, plan.nodes)):
                     kept.append((number, plan))
         return self.started, [(number, plan.begin) for number, plan in kept]
 
@@ -85,10 +86,19 @@ class SlurmSite(_Site):
         self.started[number] = Placed(self.now, name, taken)
         return True
 
+    def plan_amounts(self, number: int, name: str, nodes: frozenset[int]) -> dict[int, dict[str, int]]:
+        """What a job would take of each node of a plan, once all that runs there has ended."""
+        rooms = self.rooms(self.jobs[number], name, nodes, self.running | self.started)
+        return self.layout_on(self.jobs[number], name, sorted(nodes, key=self.by_name.__getitem__), rooms)
+
     def stops(self, number: int, name: str, taken: dict[int, dict[str, int]] | None) -> bool:
         job = self.jobs[number]
-        users = [(self.jobs[n], p.partition, self.held(p.taken)) for n, p in (self.running | self.started).items()]
-        return self.stopped(job, name, self.asked(job, name) if taken is None else self.held(taken), users)
+        users = [
+            (self.jobs[n], p.partition, self.taken_amounts(p.taken)) for n, p in (self.running | self.started).items()
+        ]
+        return self.is_stopped(
+            job, name, self.requested_amounts(job, name) if taken is None else self.taken_amounts(taken), users
+        )
 
     # Room.
 

@@ -136,7 +136,7 @@ def replay_stochastic(
         Of each job, by its id [ticks].
     """
     steps = [follow(plans[job.plan], job.runtime) if isinstance(job, Stochastic) else iter(()) for job in jobs]
-    coming = [_asked(row, job, steps[row], round(job.submit * _TICK)) for row, job in enumerate(jobs)]
+    coming = [_request(row, job, steps[row], round(job.submit * _TICK)) for row, job in enumerate(jobs)]
     waiting: list[_Waiting] = []
     running: list[_Running] = []
     what: dict[tuple[int, int], _Waiting] = {}  # (row, end) of a run: what it runs
@@ -166,7 +166,7 @@ def replay_stochastic(
             )
             if step.ending != "completed":
                 # "each next one when the one before has hit its walltime without completing; so each one waits"
-                coming.append(_asked(run.row, job, steps[run.row], now))
+                coming.append(_request(run.row, job, steps[run.row], now))
         waiting += [item for item in coming if item.submit == now]
         coming = [item for item in coming if item.submit != now]
         waiting.sort(key=lambda item: (item.submit, item.row))  # FCFS, ties by row order of the input
@@ -180,7 +180,7 @@ def replay_stochastic(
     return [reserved for _, reserved in done], {job: (began[job], ended[job]) for job in ended}
 
 
-def _asked(row: int, job: Batch | Stochastic, steps: Iterator[_Step], submit: int) -> _Waiting:
+def _request(row: int, job: Batch | Stochastic, steps: Iterator[_Step], submit: int) -> _Waiting:
     if isinstance(job, Stochastic):
         step = next(steps)
         return _Waiting(submit, row, job.nodes, step.length, step.used, step)

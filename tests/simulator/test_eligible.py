@@ -18,7 +18,7 @@ from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.units import SECOND, to_seconds, to_ticks
 from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.table.job_table import read_job_table, write_job_table
-from tests.reference.backfilling import replay_reserving, replay_strict
+from tests.reference.backfilling import replay_strict, replay_with_reservations
 from tests.reference.easy import replay_easy, replay_easy_naive
 from tests.reference.hybrid import MECHANISMS, replay
 from tests.reference.life import Plain, replay_life
@@ -58,8 +58,8 @@ def test_every_rule_starts_jobs_as_the_plain_references_do(table: list[Row], mac
     expected = {
         "none": replay_strict(submit, nodes, runtime, machine, eligible),
         "easy": replay_easy(*asked, eligible=eligible),
-        "easy depth=3": replay_reserving(*asked, 3, eligible).start,
-        "conservative": replay_reserving(*asked, None, eligible).start,
+        "easy depth=3": replay_with_reservations(*asked, 3, eligible).start,
+        "conservative": replay_with_reservations(*asked, None, eligible).start,
     }
     assert replay_easy_naive(*asked, eligible=eligible) == expected["easy"]
     for rule, found in expected.items():

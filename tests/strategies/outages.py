@@ -5,17 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
+from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.outages.outage import Outage, OutageKind, first_outage_fault
+from holdfast.workloads.outages.places import outage_places
 from holdfast.workloads.table.job import Job
 
-__all__ = ["build_outages", "named_outages", "outages_for", "random_outages", "whole_machine_outages"]
+__all__ = [
+    "Moment",
+    "build_outages",
+    "named_outages",
+    "outages_at_moments",
+    "outages_for",
+    "random_outages",
+    "whole_machine_outages",
+]
 
 Pick = Callable[[int, int], int]
+
+
+class Moment(NamedTuple):
+    """Something that happens at a time [s] on nodes, which are given by their places."""
+
+    what: str
+    time: float
+    nodes: tuple[int, ...]
 
 
 def build_outages(pick: Pick, jobs: Sequence[Job], nodes: int, kinds: Sequence[OutageKind]) -> list[Outage]:
@@ -98,4 +117,49 @@ def named_outages(seed: int, jobs: Sequence[Job], machine: Machine) -> list[Outa
         admitted = ids if kind is OutageKind.RESERVATION else ()
         place = random.random() if failure else None
         found.append(Outage(kind, start, end, size, known, running, place, jobs=admitted, on=on))
+    return found
+
+
+def outages_at_moments(
+    seed: int, jobs: Sequence[Job], machine: Machine, moments: Callable[[Sequence[Outage]], Sequence[Moment]]
+) -> list[Outage]:
+    """Outages each of which meets something: of nodes on which it happens, in a simulation with those before.
+
+    A few are of a number of nodes, or begin when a walltime ends.
+
+    Parameters
+    ----------
+    jobs, machine
+        What arrives, and at which machine.
+    moments
+        What happens with given outages.
+    """
+    random = Random(seed)
+    ends = [job.submit + job.walltime for job in jobs if job.submit is not None]
+    found: list[Outage] = []
+    earliest = 0.0
+    for outage in named_outages(seed, jobs, machine):
+        choice, start = random.random(), outage.start
+        known = [each for each in moments(found) if each.nodes and each.time >= earliest] if choice < 0.7 else []
+        if known:
+            # Each kind of moment is equally likely: most of them are starts and ends.
+            chosen = random.choice(sorted({moment.what for moment in known}))
+            moment = random.choice([moment for moment in known if moment.what == chosen])
+            start = moment.time + random.choice((0, 0, 30, 119))
+            places = random.sample(moment.nodes, random.randint(1, len(moment.nodes)))
+            outage = replace(outage, nodes=len(places), on=",".join(machine.names[place] for place in places))
+            earliest = start
+        elif choice < 0.85:
+            start = random.choice(ends) if ends else start
+            outage = replace(outage, nodes=random.randint(1, outage.nodes), on=random.choice((outage.on, "")))
+        announced = None if outage.announced is None else outage.announced + start - outage.start
+        outage = replace(outage, start=start, end=start + random.choice((30, 60, 300, 1200)), announced=announced)
+        if outage.jobs and random.random() < 0.3:
+            user, account = random.choice((("u", ""), ("", "s"), ("v", "t")))
+            outage = replace(outage, users=(user,) if user else (), projects=(account,) if account else ())
+        try:
+            outage_places([*found, outage], machine)
+        except InputError:
+            continue
+        found.append(outage)
     return found

@@ -33,7 +33,7 @@ from holdfast.experiments.study.experiment import Resources, find_experiment, re
 from holdfast.experiments.study.verdicts import Outcome
 from holdfast.policies.planning.costs import CostModel
 from holdfast.policies.planning.plan import ReservationPlan
-from tests.reference.queue import queued, spent
+from tests.reference.queue import completion_times, reservation_lengths
 
 FEW = ("norm", "gamma")
 
@@ -203,10 +203,10 @@ def test_held_reservations_are_a_plain_queue_of_requests(strategy: str) -> None:
     plans = {name: plan_for(strategy, name, instance.past[name]) for name in instance.past}
     lengths, idle = [], []
     for name, runtime in zip(instance.applications, instance.runtimes.tolist(), strict=True):
-        times = spent(plans[name], runtime)
+        times = reservation_lengths(plans[name], runtime)
         lengths.append(plans[name].extend(runtime).length[: len(times)].tolist())
         idle.append(lengths[-1][-1] - times[-1])
-    ends = np.array(queued(lengths, 7)) - idle
+    ends = np.array(completion_times(lengths, 7)) - idle
     asked = np.array([sum(own) for own in lengths])
     assert found["response_stretch"] == pytest.approx(float(np.mean(ends / instance.runtimes)), rel=1e-6)
     assert found["utilization"] == pytest.approx(float(instance.runtimes.sum()) / (7 * ends.max()), rel=1e-6)

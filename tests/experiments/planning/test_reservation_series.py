@@ -15,7 +15,7 @@ from holdfast.simulator.results.metrics import summarize
 from holdfast.simulator.simulation import simulate
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.table.job import Job, JobType
-from tests.reference.queue import queued, spent
+from tests.reference.queue import completion_times, reservation_lengths
 
 
 def _plan(checkpointed: bool = False) -> ReservationPlan:
@@ -81,9 +81,11 @@ def test_released_series_are_stochastic_jobs_and_held_ones_a_plain_queue(
     assert response.mean() / 3600 == pytest.approx(float(summary["turnaround_h"]), rel=1e-6)
     assert (response / runtimes).mean() == pytest.approx(float(summary["stretch"]), rel=1e-6)
     # Held: a plain queue of what the plan asks for, by the definition of the plan.
-    lengths = [plan.extend(runtime).length[: len(spent(plan, runtime))].tolist() for runtime in runtimes]
-    idle = [length[-1] - spent(plan, runtime)[-1] for length, runtime in zip(lengths, runtimes, strict=True)]
-    ends = np.array(queued(lengths, nodes, submits)) - idle
+    lengths = [plan.extend(runtime).length[: len(reservation_lengths(plan, runtime))].tolist() for runtime in runtimes]
+    idle = [
+        length[-1] - reservation_lengths(plan, runtime)[-1] for length, runtime in zip(lengths, runtimes, strict=True)
+    ]
+    ends = np.array(completion_times(lengths, nodes, submits)) - idle
     held = replay_series(submits, own, nodes, release="walltime")
     np.testing.assert_allclose(held.completions, ends, rtol=1e-6)
     assert held.occupied == pytest.approx(sum(map(sum, lengths)))

@@ -43,7 +43,7 @@ def order_key(
         if number not in sizes:
             job = jobs[number]
             partition = site.options(job)[0]
-            asked = site.asked(job, partition)
+            asked = site.requested_amounts(job, partition)
             mine = [site.nodes[node] for node in site.members[partition] if site._has_features(job, node)]
             wanted = {name: asked[name] for name in ("cores", "memory", "gpus")}
             wanted |= {f"gpus.{kind}": asked["nodes"] * n for kind, n in job.request.gpus.items() if kind != "gpu"}
@@ -285,9 +285,10 @@ def _agree_with_slurm(seed: int, order: str = "fcfs", *, lives: bool = False) ->
         raise AssertionError(f"seed {seed}, slurm, {order}: {error}") from None
 
 
-# In the last two seeds the idle node that is reserved in addition decides about a start.
+# In seeds 5076 and 5099 the idle node that is reserved in addition decides about a start; in 5120 (with lives) and 5229
+# (without) a limit that forbids a plan.
 @pytest.mark.parametrize("lives", [False, True])
-@pytest.mark.parametrize("seed", [*range(15), 5076, 5099])
+@pytest.mark.parametrize("seed", [*range(15), 5076, 5099, 5120, 5229])
 def test_slurm_on_random_machines(seed: int, lives: bool) -> None:
     _agree_with_slurm(seed, lives=lives)
 

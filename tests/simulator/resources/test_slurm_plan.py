@@ -118,6 +118,37 @@ def test_a_run_on_other_nodes_takes_the_next_one_into_its_window(other: bool) ->
     assert (starts[4], starts[5]) == ((502, 2) if other else (100, 150))
 
 
+@pytest.mark.parametrize(
+    ("most", "start"),
+    [
+        ({"nodes": 2}, 2),
+        ({"cores": 8}, 2),
+        ({"memory": "299M"}, 2),
+        ({"nodes": 3, "cores": 9, "memory": "300M"}, 100),
+    ],
+)
+def test_a_plan_with_an_idle_node_more_than_a_limit_allows_is_not_kept(most: dict[str, int | str], start: int) -> None:
+    # Jobs 1 and 2 share n1 and n2 until 100. Job 3 wants three cores on two nodes, and has them then; Slurm plans n3 in
+    # addition, which is idle. If a limit of job 3 forbids three nodes, there is no plan, and job 4 has room on n3.
+    machine = make_machine(
+        nodes=[{"names": "n[1-3]", "cores": 4, "memory": "1000M"}], limits=[{"qos": "q", "together": most}]
+    )
+    jobs = [
+        MachineJob(1, 0, 100, 100, ResourceRequest(cores=2)),
+        MachineJob(2, 0, 100, 100, ResourceRequest(cores=3)),
+        MachineJob(3, 1, 50, 50, ResourceRequest(nodes=2, cores=3, memory=100, qos="q")),
+        MachineJob(4, 2, 500, 500, ResourceRequest(cores=3)),
+    ]
+    found = replay_on_machine(machine, jobs, backfilling=SlurmBackfill(), placement="slurm").starts
+    starts = {job.job_id: run.start // SECOND for job, run in zip(jobs, found, strict=True) if run is not None}
+    assert starts == {1: 0, 2: 0, 3: 100, 4: start}
+    third = found[2]
+    assert third is not None
+    assert len(third.nodes) == 2
+    # Job 3 has waited for nodes, not for the limit.
+    assert third.limit is None
+
+
 def test_nodes_that_complete_are_kept_for_the_job_that_will_have_them() -> None:
     # Three nodes are free, and the first two complete. Job 1 wants two: a plan chooses the first two, and keeps them
     # until they have completed; jobs 2 and 3 want one, and one of them has room on the third.

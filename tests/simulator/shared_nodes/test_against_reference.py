@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from holdfast.policies.mechanism import parse_mechanism
@@ -11,7 +14,7 @@ from holdfast.simulator.results.result import Result
 from holdfast.simulator.shared_simulation import simulate_shared_nodes
 from holdfast.workloads.ground.errors import InputError
 from tests.reference.hybrid import MECHANISMS
-from tests.reference.shared_mechanisms import NoRoomError, SharedReplay, replay_shared
+from tests.reference.shared_mechanisms import NoRoomError, SharedReplay, replay_shared_nodes
 from tests.strategies.shared import (
     DEPTHS,
     SharedCase,
@@ -25,15 +28,15 @@ from tests.support.seeds import in_parts
 EVERY = ("baseline", *MECHANISMS)
 
 
-def simulated(case: SharedCase, mechanism: str) -> Result:
+def simulate_case(case: SharedCase, mechanism: str) -> Result:
     options = Options(backfilling=case.backfilling, tenants=case.tenants)
     return simulate_shared_nodes(
         case.table, case.workload, parse_mechanism(mechanism), options, clock_origin(case.table)
     )
 
 
-def expected(case: SharedCase, mechanism: str) -> SharedReplay:
-    return replay_shared(
+def expected_replay(case: SharedCase, mechanism: str) -> SharedReplay:
+    return replay_shared_nodes(
         case.machine,
         case.jobs,
         case.requests,
@@ -53,7 +56,7 @@ def assert_agrees(
     running: bool = False,
     most_jobs: int = 14,
 ) -> None:
-    """The same starts, ends, preemptions, shrinks and losses, on the same nodes at all times, and the same accounts."""
+    """The simulator and the reference agree on a case."""
     case = random_shared_case(seed, most_jobs=most_jobs)
     case = with_shared_lives(case, seed) if lives else case
     case = with_limits(case, seed) if limits else case
@@ -61,16 +64,21 @@ def assert_agrees(
     if not case.jobs:
         return
     try:
-        reference = expected(case, mechanism)
+        reference = expected_replay(case, mechanism)
     except NoRoomError:
         with pytest.raises(InputError, match="must have room on the machine"):
-            simulated(case, mechanism)
+            simulate_case(case, mechanism)
         return
-    result = simulated(case, mechanism)
+    assert_equal(case, simulate_case(case, mechanism), reference, seed)
+
+
+def assert_equal(case: SharedCase, result: Result, reference: SharedReplay, seed: int) -> None:
+    """The same starts, ends, preemptions, shrinks and losses, on the same nodes at all times, and the same accounts."""
     replayed = result.on_machine
     assert replayed is not None
+    every = [*replayed.past, *((row, run) for row, run in enumerate(replayed.starts) if run is not None)]
     spans: dict[int, list[tuple[int, int, tuple[int, ...]]]] = {job.job_id: [] for job in case.jobs}
-    for row, run in [*replayed.past, *((row, run) for row, run in enumerate(replayed.starts) if run is not None)]:
+    for row, run in every:
         if run.end > run.start:
             spans[case.jobs[row].job_id].append((run.start, run.end, run.nodes))
     for record in result.records:
@@ -79,11 +87,38 @@ def assert_agrees(
         assert (record.status == "cancelled") >= outcome.cancelled, (seed, record.job_id)
         assert (record.preemptions, record.shrinks) == (outcome.preemptions, outcome.shrinks), (seed, record.job_id)
         assert record.lost == outcome.lost, (seed, record.job_id)
-        assert joined(sorted(spans[record.job_id])) == joined(outcome.segments), (seed, record.job_id)
+        assert join_segments(sorted(spans[record.job_id])) == join_segments(outcome.segments), (seed, record.job_id)
     assert {name: getattr(result.accounting, name) for name in reference.totals} == reference.totals, seed
+    started = {run.place: case.jobs[row].job_id for row, run in every}
+    assert [started[place] for place in sorted(started)] == [
+        job_id for _, what, job_id, _ in reference.log if what == "start"
+    ], seed
+    assert_equal_levels(result, reference, seed)
 
 
-def joined(segments: list[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, int, tuple[int, ...]]]:
+def assert_equal_levels(result: Result, reference: SharedReplay, seed: int) -> None:
+    """The same amounts busy, held and down at the end of each instant, until the last end."""
+    ends = [end for outcome in reference.values() for _, end, _ in outcome.segments]
+    last = max([result.origin, *ends, *(outcome.end for outcome in reference.values() if outcome.end is not None)])
+    found = [(time + result.origin, (busy, held)) for time, busy, held, *_ in result.samples]
+    found = [item for item in found if item[0] <= last]
+    wanted = [(time, (busy, held)) for time, busy, held, _ in reference.levels if time <= last]
+    assert changes(found, (0, 0)) == changes(wanted, (0, 0)), seed
+    closed = [(time, down) for time, _, _, down in reference.levels if time < last]
+    assert [(time + result.origin, down) for time, down in result.down] == changes(closed, 0), seed
+
+
+def changes(levels: Sequence[tuple[int, Any]], before: object) -> list[tuple[int, Any]]:
+    """The times at which a level changes, and the level from then on; of several at one time the last counts."""
+    found = []
+    for time, level in dict(levels).items():
+        if level != before:
+            found.append((time, level))
+            before = level
+    return found
+
+
+def join_segments(segments: list[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, int, tuple[int, ...]]]:
     """Segments without cuts between two that have the same nodes and follow each other."""
     found: list[tuple[int, int, tuple[int, ...]]] = []
     for start, end, nodes in segments:

@@ -19,12 +19,12 @@ from holdfast.simulator.shared_simulation import simulate_shared_nodes
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import JobType
 from tests.reference.hybrid import MECHANISMS
-from tests.simulator.shared_nodes.test_against_reference import simulated
+from tests.simulator.shared_nodes.test_against_reference import simulate_case
 from tests.strategies.shared import SharedCase, random_shared_case, with_limits, with_shared_lives
 
 
 def every_run(case: SharedCase, mechanism: str) -> list[tuple[int, JobStart]]:
-    replay = simulated(case, mechanism).on_machine
+    replay = simulate_case(case, mechanism).on_machine
     assert replay is not None
     return [*replay.past, *((row, run) for row, run in enumerate(replay.starts) if run is not None)]
 
@@ -61,7 +61,7 @@ def test_accounts_close_for_each_resource_and_on_demand_jobs_are_never_preempted
     case = random_shared_case(seed)
     if not case.jobs:
         return
-    result = simulated(case, MECHANISMS[seed % len(MECHANISMS)])
+    result = simulate_case(case, MECHANISMS[seed % len(MECHANISMS)])
     accounting, replay = result.accounting, result.on_machine
     assert replay is not None
     assert min(accounting) >= 0

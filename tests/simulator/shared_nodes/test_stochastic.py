@@ -19,7 +19,7 @@ from holdfast.workloads.machines.machine_workload import MachineWorkload, machin
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.table.job import Job, JobType
 from tests.reference.hybrid import MECHANISMS
-from tests.reference.shared_mechanisms import replay_shared
+from tests.reference.shared_mechanisms import replay_shared_nodes
 from tests.reference.stochastic import Numbers, follow
 from tests.simulator.test_stochastic import assert_course, attempts, courses
 from tests.strategies.mixes import ONLY_RIGID, build_mix, random_mix
@@ -81,7 +81,7 @@ def assert_agrees(seed: int, mechanism: str) -> tuple[int, int]:
             items = [item._replace(nodes=job.nodes) for item in courses(result)[job.job_id]]
             assert_course(job, numbers[job.plan], items)
     expanded = as_rigid_jobs(case, result, numbers)
-    expected = replay_shared(
+    expected = replay_shared_nodes(
         case.machine, expanded.jobs, expanded.requests, mechanism,
         placement=case.placement, depth=DEPTHS[case.backfilling], tenants=case.tenants,
     )  # fmt: skip

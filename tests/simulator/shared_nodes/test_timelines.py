@@ -16,7 +16,7 @@ from holdfast.workloads.table.job import Job, JobType
 from tests.support.jobs import on_demand, rigid
 
 
-def shared(nodes: int, cores: int = 4) -> Machine:
+def shared_machine(nodes: int, cores: int = 4) -> Machine:
     return make_machine(nodes=[{"names": f"n[1-{nodes}]", "cores": cores}], partitions=[{"name": "p", "nodes": "ALL"}])
 
 
@@ -58,7 +58,7 @@ def test_the_cheapest_set_of_jobs_on_the_cheapest_node_is_preempted() -> None:
         (rigid(3, 50, 2, 1000, 1000), ResourceRequest(cores=2)),
         (on_demand(4, 100, 2, 60, 60), ResourceRequest(cores=2)),
     ]
-    result = simulate(shared(2), jobs, "N-PAA")
+    result = simulate(shared_machine(2), jobs, "N-PAA")
     assert times(result)[4] == (100, 160)
     assert [record.preemptions for record in result.records] == [0, 0, 1, 0]
     # It gets its node back at once, and begins again.
@@ -74,7 +74,7 @@ def test_two_jobs_leave_a_node_if_that_costs_less_than_one() -> None:
         (rigid(3, 0, 1, 1000, 1000), ResourceRequest(cores=1)),
         (on_demand(4, 100, 4, 60, 60), ResourceRequest(cores=4)),
     ]
-    result = simulate(shared(2), jobs, "N-PAA")
+    result = simulate(shared_machine(2), jobs, "N-PAA")
     assert [record.preemptions for record in result.records] == [0, 1, 1, 0]
     assert times(result)[4] == (100, 160)
 
@@ -112,7 +112,7 @@ def test_malleable_jobs_shrink_by_whole_nodes_and_get_the_same_nodes_back() -> N
         (malleable(1, 0, 8, 1000, 2), ResourceRequest(nodes=4, cores=2)),
         (on_demand(2, 100, 3, 60, 60), ResourceRequest(cores=3)),
     ]
-    result = simulate(shared(4), jobs, "N-SPAA")
+    result = simulate(shared_machine(4), jobs, "N-SPAA")
     assert times(result)[2] == (100, 160)
     # n1 has 2 free cores and needs 3: the job gives up its 2 cores there.
     assert runs(result, 1) == [(0, 100, (0, 1, 2, 3)), (100, 160, (1, 2, 3)), (160, 1015, (0, 1, 2, 3))]
@@ -130,7 +130,7 @@ def test_a_warned_job_stays_for_two_minutes_and_the_other_cores_of_the_node_are_
         (on_demand(2, 100, 4, 60, 60), ResourceRequest(cores=4)),
         (rigid(3, 110, 1, 20, 20), ResourceRequest(cores=1)),
     ]
-    result = simulate(shared(1), jobs, "N-SPAA")
+    result = simulate(shared_machine(1), jobs, "N-SPAA")
     assert times(result)[2] == (220, 280)
     # The lender resumes with the 400 s that it had left, before job 3, for which one core remains.
     assert runs(result, 1) == [(0, 220, (0,)), (280, 680, (0,))]
@@ -147,7 +147,9 @@ def test_a_plan_preempts_after_a_checkpoint_and_the_victim_lends() -> None:
         checkpoint_cost=10,
     )  # fmt: skip
     notice = replace(on_demand(2, 250, 2, 50, 50), notice=150.0, estimated_arrival=250.0)
-    result = simulate(shared(1), [(victim, ResourceRequest(cores=4)), (notice, ResourceRequest(cores=2))], "CUP-PAA")
+    result = simulate(
+        shared_machine(1), [(victim, ResourceRequest(cores=4)), (notice, ResourceRequest(cores=2))], "CUP-PAA"
+    )
     assert times(result)[2] == (250, 300)
     assert result.accounting.lost == 4 * 10 * SECOND
     # 180 s are secured and two of its nine dumps are done: 990 - 200 s are left, and a setup.
@@ -162,7 +164,7 @@ def test_a_job_that_waits_at_the_beginning_comes_before_one_that_is_submitted_th
         (on_demand(2, 50, 2, 60), ResourceRequest(nodes=2)),
         (rigid(3, 0, 1, 500, running_since=100), ResourceRequest()),
     ]
-    result = simulate(shared(3, cores=1), jobs, "N-PAA")
+    result = simulate(shared_machine(3, cores=1), jobs, "N-PAA")
     assert runs(result, 2) == [(100, 160, (1, 2))]
     assert runs(result, 1) == [(100, 160, (0,))]
     assert runs(result, 3) == [(100, 100, (0,)), (160, 660, (0,))]
@@ -177,9 +179,25 @@ def test_a_planned_victim_under_warning_lends_all_its_nodes_together() -> None:
         (malleable(1, 0, 3, 600, 2), ResourceRequest(nodes=3)),
         (replace(on_demand(2, 150, 2, 60, 60), notice=100.0, estimated_arrival=200.0), ResourceRequest(nodes=2)),
     ]
-    result = simulate(shared(3, cores=1), jobs, "CUP-PAA")
+    result = simulate(shared_machine(3, cores=1), jobs, "CUP-PAA")
     assert runs(result, 1) == [(0, 220, (1, 2)), (280, 1080, (1, 2))]
     assert times(result)[2] == (220, 280)
+
+
+def test_a_run_without_duration_has_its_nodes_until_the_next_pass() -> None:
+    # Job 2 runs on n2 alone, and is preempted a microsecond before its end. Its warning ends just before 320 s: it
+    # starts on both nodes with half a microsecond left, which is rounded to nothing. Job 4 starts when it has ended.
+    tick = 1 / SECOND
+    jobs = [
+        (rigid(1, 0, 4, 300, 300), ResourceRequest(cores=4)),
+        (malleable(2, 0, 8, 100, 4), ResourceRequest(nodes=2, cores=4)),
+        (replace(on_demand(3, 200 - tick, 4, 50, 50), cancelled_at=250.0), ResourceRequest(cores=4)),
+        (rigid(4, 320 - tick, 4, 60, 60), ResourceRequest(cores=4)),
+    ]
+    result = simulate(shared_machine(2), jobs, "N-PAA")
+    at = 320 - tick
+    assert runs(result, 2) == [(0, at, (1,)), (at, at, (0, 1))]
+    assert runs(result, 4) == [(at, pytest.approx(at + 60), (0,))]
 
 
 def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
@@ -188,7 +206,7 @@ def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
         (rigid(2, 0, 1, 500, 500), ResourceRequest(cores=1)),
         (on_demand(3, 100, 2, 50, 50), ResourceRequest(cores=2)),
     ]
-    result = simulate(shared(1), jobs, "N-PAA")
+    result = simulate(shared_machine(1), jobs, "N-PAA")
     assert times(result) == {1: (0, 500), 2: (0, 500), 3: (500, 550)}
 
 
@@ -205,4 +223,4 @@ def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
 def test_what_is_not_modelled_is_refused(options: dict[str, object], said: str) -> None:
     jobs = [(on_demand(1, 0, 1, 10, 10), ResourceRequest())]
     with pytest.raises(hf.InputError, match=said):
-        simulate(shared(1), jobs, **{"mechanism": "N-PAA", **options})  # type: ignore[arg-type]
+        simulate(shared_machine(1), jobs, **{"mechanism": "N-PAA", **options})  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ from holdfast.experiments.study.measurement_table import in_order
 from holdfast.experiments.study.verdicts import HYPOTHESIS, Outcome, Statement, Verdict
 from holdfast.workloads.ground.columns import Better, Metric
 from holdfast.workloads.ground.errors import InputError
-from tests.reference.queue import queued, spent
+from tests.reference.queue import completion_times, reservation_lengths
 from tests.support.alterations import never_flips
 
 TINY: dict[str, dict[str, Any]] = {
@@ -49,9 +49,10 @@ def test_a_batch_is_a_plain_queue(strategy: str, overhead: float) -> None:
     found = run_batch(instance, strategy, 7, overhead=overhead)
     plans = {name: plan_for(strategy, name, instance.past[name], overhead) for name in APPLICATIONS}
     jobs = [
-        spent(plans[name], time) for name, time in zip(instance.applications, instance.runtimes.tolist(), strict=True)
+        reservation_lengths(plans[name], time)
+        for name, time in zip(instance.applications, instance.runtimes.tolist(), strict=True)
     ]
-    ends = queued(jobs, 7)
+    ends = completion_times(jobs, 7)
     times = instance.runtimes
     assert found["all_done_s"] == pytest.approx(max(ends), rel=1e-6)
     assert found["response_stretch"] == pytest.approx(float(np.mean(np.array(ends) / times)), rel=1e-6)
@@ -81,7 +82,9 @@ def test_the_omniscient_wastes_nothing() -> None:
     # To the microsecond that the clock counts.
     for name in ("execution_stretch", "reserved_stretch", "efficiency"):
         assert found[name] == pytest.approx(1.0, abs=1e-8)
-    assert found["all_done_s"] == pytest.approx(max(queued([[time] for time in instance.runtimes.tolist()], 8)))
+    assert found["all_done_s"] == pytest.approx(
+        max(completion_times([[time] for time in instance.runtimes.tolist()], 8))
+    )
 
 
 def test_an_instance_is_drawn_once_for_all() -> None:

@@ -16,7 +16,7 @@ from holdfast.experiments.papers.incomplete.submissions import draw_week, draw_w
 from holdfast.experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
 from holdfast.experiments.study.verdicts import Outcome
 from holdfast.workloads.ground.streams import stream
-from tests.reference.queue import queued, spent
+from tests.reference.queue import completion_times, reservation_lengths
 
 FEW = ("norm", "gamma")
 NAME = "incomplete-fig8"
@@ -75,10 +75,10 @@ def test_a_week_is_a_plain_queue(strategy: str) -> None:
     for machine in (2, 1):
         found = run_week(week, plans, ones, machine)
         jobs = [
-            spent(plans[name], time) if plans else [time]
+            reservation_lengths(plans[name], time) if plans else [time]
             for name, time in zip(week.applications, times.tolist(), strict=True)
         ]
-        ends = np.array(queued(jobs, machine, submits.tolist()))
+        ends = np.array(completion_times(jobs, machine, submits.tolist()))
         assert found["stretch"] == pytest.approx(float(((ends - submits) / times).mean()), rel=1e-6)
         assert found["response_h"] == pytest.approx(float((ends - submits).mean()) / 3600, rel=1e-6)
         span = float(ends.max() - submits.min())
@@ -95,7 +95,7 @@ def test_what_is_reserved_counts_nodes() -> None:
     asked = 0.0
     for runtime, width in zip((3600 * week.runtimes).tolist(), nodes.tolist(), strict=True):
         plan = plans["cerebellum"].extend(runtime)
-        asked += width * float(plan.length[: len(spent(plan, runtime))].sum())
+        asked += width * float(plan.length[: len(reservation_lengths(plan, runtime))].sum())
     assert found["reserved_ratio"] == pytest.approx(asked / (3600 * float(week.runtimes @ nodes)), rel=1e-6)
     assert run_week(week, {}, nodes, 16)["reserved_ratio"] == pytest.approx(1.0)
 
