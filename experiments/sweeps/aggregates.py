@@ -300,7 +300,7 @@ def _table(rows: Sequence[Row], names: Sequence[str], value: str, sign: str, uni
         text = f"{mean.mean * shown.scale:{pattern}}" if math.isnan(mean.low) else mean.text(pattern, shown.scale)
         line["n"] = max(line["n"], row["n"])
         line[row["metric"]] = text + ("*" if row.get("verdict") in ("better", "worse") else "")
-    named = [*(Quantity(key, key.replace("_", " ")) for key in keys), "n"]
+    named: list[Quantity | str] = [*(Quantity(key, key.replace("_", " ")) for key in keys), "n"]
     columns = [_column(item, item.difference if sign else item.unit) for item in chosen]
     shown_lines = list(lines.values())[:_PRINTED]
     more = f"\n... and {len(lines) - _PRINTED:,} more" if len(lines) > _PRINTED else ""

@@ -202,13 +202,14 @@ def test_what_makes_no_environment() -> None:
         ArrivalChoice(stochastic(), NODES, length=20)
     with pytest.raises(InputError, match="own or empty"):
         plans(against="sjf")
-    for wrong, message in (
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"answers": ["PAA", "SPA"]}, "unknown arrival strategy 'SPA'"),
         ({"answers": ["PAA"]}, "two or more arrival strategies"),
         ({"notice": "CUB"}, "unknown notice strategy 'CUB'"),
         ({"against": "SPA"}, "unknown mechanism 'CUA-SPA'"),
         ({"order": "fcsf"}, "unknown order 'fcsf'"),
-    ):
+    ]
+    for wrong, message in cases:
         with pytest.raises(InputError, match=message):
             ArrivalChoice(hybrid(), NODES, length=20, **wrong)
     with pytest.raises(InputError, match="quantil"):
