@@ -93,7 +93,7 @@ _LONGEST = 300
 #: Number of arguments from which the usage of a command names only the required ones.
 _MANY = 10
 #: Epilog of commands that have an option with a TIME.
-_TIME = "A TIME is in seconds, or has units: 90s, 30m, 12h, 1h30m, 5y."
+_TIME = "A TIME is in seconds, or has units: 90s, 30m, 12h, 1h30m, 5y, 04:30:00."
 
 
 class _Help(argparse.HelpFormatter):

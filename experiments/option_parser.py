@@ -181,24 +181,26 @@ def bare_times(kind: type[Any], parsed: argparse.Namespace) -> str:
         Result of argparse.
     """
     bare: list[str] = []
-    units = False
+    units, elsewhere = False, ""
     for item in declared_parameters(kind):
+        given = getattr(parsed, item.name)
+        if item.metavar == "UNIT" and _duration(f"1{given}") not in (None, 1.0):
+            units, elsewhere = True, f", as {item.option} does not apply to options"
         if not item.metavar.startswith("TIME"):
             continue
-        given = getattr(parsed, item.name)
         for word in given if isinstance(given, tuple | list) else [given]:
             for text in () if word is None else str(word).replace("/", ",").split(","):
                 if _is_number(text):
                     bare += [f"{item.option} {text.strip()}"] * (float(text) > 0)
                 else:
-                    units = units or _is_duration(text)
+                    units = units or _duration(text) is not None
     if not (bare and units):
         return ""
     number = bare[0].rpartition(" ")[2]
     named = (
         f"{', '.join(bare[:-1])} and {bare[-1]} have no unit and are" if bare[1:] else f"{bare[0]} has no unit and is"
     )
-    return f"{named} in seconds; other units are written as {number}m, {number}h or {number}d"
+    return f"{named} in seconds{elsewhere}; other units are written as {number}m, {number}h or {number}d"
 
 
 def _is_number(text: str) -> bool:
@@ -209,12 +211,12 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _is_duration(text: str) -> bool:
+def _duration(text: str) -> float | None:
+    """A duration [s]; None: the text is a date, or a word."""
     try:
-        parse_duration(text)
-    except ParameterError:  # a date, or a word
-        return False
-    return True
+        return parse_duration(text)
+    except ParameterError:
+        return None
 
 
 def _values(kind: type[Any], parsed: argparse.Namespace, options: Mapping[str, Declared]) -> Iterator[tuple[str, Any]]:

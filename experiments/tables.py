@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.experiments.terminal import escape
+from holdfast.experiments.terminal import WIDTH, escape
 from holdfast.workloads.ground.columns import Quantity
 from holdfast.workloads.ground.errors import TraceError
 from holdfast.workloads.ground.files import atomic_open, read_text
@@ -27,12 +27,15 @@ __all__ = [
     "is_known",
     "read_csv",
     "render",
+    "render_parts",
     "write_csv",
     "write_lines",
 ]
 
 _GAP = "  "
 _UNKNOWN = "-"
+#: Units that few readers know; a line below the table explains them.
+_EXPLANATIONS = {"kNh": "1,000 node-hours"}
 #: Marks a cell that a row of a file lacks; it cannot occur in a file.
 _MISSING = "\0"
 
@@ -53,7 +56,7 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str],
     -------
     str
         Header, rule and rows, without a line end after the last. Text is aligned left, numbers right. Control
-        characters are escaped.
+        characters are escaped. Below stands what kNh means, if a header has it.
 
     Examples
     --------
@@ -77,7 +80,35 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str],
     lines += [_line(line, widths, left) for line in heads]
     rule = _GAP.join("-" * width for width in widths)
     body = [_line(line, widths, left) for line in cells]
-    return "\n".join([*(line for line in lines if line), rule, *body])
+    units = dict.fromkeys(column.unit for column in chosen)
+    notes = [in_unit(f"{name}: {_EXPLANATIONS[name]}", unit) for name in units if name in _EXPLANATIONS]
+    return "\n".join([*(line for line in lines if line), rule, *body, *notes])
+
+
+def render_parts(
+    rows: Iterable[Mapping[str, Any]],
+    keys: Sequence[Quantity | str],
+    columns: Sequence[Quantity | str],
+    unit: str = "nodes",
+) -> str:
+    """Format a table as :func:`render`, in as many parts below each other as the width of a terminal demands.
+
+    Parameters
+    ----------
+    rows, unit
+        As for :func:`render`.
+    keys
+        Columns that identify a row; they stand in each part.
+    columns
+        All other columns. Each part has at least one of them.
+    """
+    table, parts = list(rows), [list[Quantity | str]()]
+    for column in columns:
+        wider = render(table, [*keys, *parts[-1], column], unit)
+        if parts[-1] and max(map(len, wider.splitlines())) > WIDTH:
+            parts.append([])
+        parts[-1].append(column)
+    return "\n\n".join(render(table, [*keys, *part], unit) for part in parts)
 
 
 def is_known(value: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -17,9 +18,11 @@ from typing import Any, Literal, TextIO
 from holdfast.workloads.ground.errors import FormatWarning, MachineCodeWarning
 
 __all__ = [
+    "WIDTH",
     "SafeStream",
     "complain",
     "escape",
+    "fill",
     "note",
     "printed_text",
     "quiet",
@@ -29,6 +32,8 @@ __all__ = [
     "warn",
 ]
 
+#: Width of a terminal [characters].
+WIDTH = 120
 #: Warnings that a command prints as sentences.
 _OURS = (FormatWarning, MachineCodeWarning)
 
@@ -54,6 +59,27 @@ def escape(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def fill(text: str, first: str = "", rest: str = "") -> str:
+    """Break a sentence into lines of at most :data:`WIDTH` characters; a longer word stays whole.
+
+    Parameters
+    ----------
+    text
+        The sentence.
+    first, rest
+        Beginnings of the first line, and of each further line.
+
+    Examples
+    --------
+    >>> print(fill("node-hours " * 12, "types: ", "  "))
+    types: node-hours node-hours node-hours node-hours node-hours node-hours node-hours node-hours node-hours node-hours
+      node-hours node-hours
+    """
+    return textwrap.fill(
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False
+    )
 
 
 class SafeStream:

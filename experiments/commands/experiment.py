@@ -75,7 +75,9 @@ def main(arguments: Arguments) -> int:
     from holdfast.experiments.output.signals import Interrupted, hold_interruptions, time_limit
     from holdfast.experiments.study.experiment import all_experiments, find_experiment, run_experiment
     from holdfast.experiments.study.packed_store import export_store, import_store, record_request
-    from holdfast.experiments.study.parameters import with_settings
+    from holdfast.experiments.study.parameters import describe_changes, with_settings
+    from holdfast.experiments.study.report.content import Tally
+    from holdfast.experiments.terminal import fill
     from holdfast.workloads.ground.errors import InputError
 
     if not arguments.id:
@@ -112,6 +114,9 @@ def main(arguments: Arguments) -> int:
                         )
                         for verdict in verdicts:
                             _show(verdict)
+                        changes = describe_changes(parameters, item.parameters)
+                        measured = f"; measured with (at full size): {changes}" if changes else ""
+                        print(fill(f"{item.id}: {Tally.of_verdicts(verdicts).words}{measured}", rest="  "))
             except Interrupted as stop:
                 if stop.name != "SIGALRM":
                     raise
@@ -139,10 +144,11 @@ def _is_bare(directory: Path) -> bool:
 
 
 def _show(verdict: Verdict) -> None:
-    from holdfast.experiments.study.verdicts import format_p
+    from holdfast.experiments.study.verdicts import HYPOTHESIS, format_p
 
+    origin = "expected" if verdict.source is HYPOTHESIS else "the paper says"
     print(f"  {verdict.outcome_words}: {verdict.claim}")
-    printed = f"printed {verdict.printed} ({verdict.source}); " if verdict.printed else ""
+    printed = f"{origin} {verdict.printed} ({verdict.source}); " if verdict.printed else ""
     print(f"    {printed}measured {verdict.measured}")
     for line in (verdict.rule, format_p(verdict), verdict.remark):
         if line:

@@ -16,7 +16,7 @@ from holdfast.experiments.commands.asking.arguments import (
     read_log,
 )
 from holdfast.experiments.commands.asking.machine_options import MachineFile, check_reading, fit_log, machine_remarks
-from holdfast.experiments.terminal import printed_text, warn
+from holdfast.experiments.terminal import fill, printed_text, warn
 from holdfast.workloads.ground.parameters import Nodes, Parameter
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _origin(known: Recognition | None) -> list[tuple[str, str]]:
 
 def _print(rows: Sequence[tuple[str, str]]) -> None:
     for name, text in rows:
-        print(f"  {name:<19}{text}", flush=True)
+        print(fill(text, f"  {name:<19}", " " * 21), flush=True)
 
 
 def _shape(workload: MachineWorkload) -> str:

@@ -92,7 +92,12 @@ class Arguments:
     ] = None
     of: Annotated[DistributionOptions, Group("the distribution")]
     unit: Annotated[
-        str, Parameter("unit of exp(mu), and of bare numbers in FILE", metavar="UNIT", group="the distribution")
+        str,
+        Parameter(
+            "unit of exp(mu), and of bare numbers in FILE; in options they are seconds",
+            metavar="UNIT",
+            group="the distribution",
+        ),
     ] = "s"
     checkpoint: Annotated[
         Seconds | None, Parameter("time to write a checkpoint", default="no checkpoints", group=_COSTS)

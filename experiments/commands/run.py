@@ -10,7 +10,7 @@ from holdfast.experiments.commands.asking.aggregate_options import print_aggrega
 from holdfast.experiments.commands.asking.outage_options import unused_outages_warning
 from holdfast.experiments.commands.asking.run_options import LISTED, RunOptions
 from holdfast.experiments.output.signals import Interrupted
-from holdfast.experiments.terminal import printed_text, warn
+from holdfast.experiments.terminal import fill, printed_text, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,10 +100,11 @@ def _announce(planned: Sequence[PlannedRun]) -> None:
     """Print what the inputs are, and warnings about them."""
     for text in dict.fromkeys(run.simulation.about for run in planned if run.simulation.about):
         print(text)
-    tables = list(dict.fromkeys(run.simulation.types for run in planned if run.simulation.types))
-    for text in tables[:_TABLES]:
-        print(text)
-    if len(tables) > _TABLES:
+    tables = {run.table: run.simulation.types for run in planned if run.simulation.types}
+    varying = len(set(tables.values())) > 1
+    for name, text in list(tables.items())[: _TABLES if varying else 1]:
+        print(fill(f"{name}, {text}" if varying else text, rest="  "))
+    if varying and len(tables) > _TABLES:
         print(f"types of {len(tables) - _TABLES:,} further job tables are not shown")
     for text in dict.fromkeys(sentence for run in planned for sentence in run.simulation.caveats):
         warn("run", text)

@@ -59,6 +59,6 @@ def describe_excluded_jobs(jobs: Sequence[SeenJob], nodes: int, unit: str) -> st
     more = f" and {len(jobs) - _NAMED:,} more" if len(jobs) > _NAMED else ""
     count = "1 job is" if len(jobs) == 1 else f"{len(jobs):,} jobs are"
     return (
-        f"{count} left out, because the jobs of this time need more than the {nodes:,} {unit} of the "
-        f"machine: {', '.join(names)}{more}"
+        f"{count} left out, because the jobs of this time need more than the {nodes:,} "
+        f"{unit if nodes > 1 else unit.removesuffix('s')} of the machine: {', '.join(names)}{more}"
     )

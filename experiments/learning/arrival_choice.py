@@ -71,6 +71,7 @@ class ArrivalChoice(Environment[SteppedArrivals]):
     """
 
     scored = CONSEQUENCES
+    needed = "an on-demand job that lacks nodes when it arrives"
 
     def __init__(
         self,
@@ -100,6 +101,7 @@ class ArrivalChoice(Environment[SteppedArrivals]):
         self._notice = notice
         self._events = events
         self._options = options
+        self._check_settings()
 
     def action_masks(self) -> Mask:
         """Mask of the answers that find enough nodes, shape (answers,); ``WAIT`` is always possible."""

@@ -48,6 +48,9 @@ _KEPT = 256
 #: Largest number of consecutive episodes without a decision that are skipped.
 _TRIES = 256
 
+#: A job table on which settings are tried; nothing is to decide there.
+_TRIAL = (Job(1, JobType.RIGID, submit=0.0, nodes=1, runtime=1.0, walltime=1.0),)
+
 S = TypeVar("S", bound=Stepped)
 
 
@@ -74,6 +77,8 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
 
     #: Names of the columns that a network uses to score answers.
     scored: tuple[str, ...]
+    #: What an episode lacks in which nothing is to decide.
+    needed: str
 
     def __init__(
         self,
@@ -107,6 +112,18 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
     def __getstate__(self) -> dict[str, Any]:
         """A pickled copy has the same episodes but no running one."""
         return {**self.__dict__, "_simulation": None, "_beside": {}, "_np_random": None, "_np_random_seed": None}
+
+    def _check_settings(self) -> None:
+        """Refuse a name or an option with which no episode could begin, before the first one does.
+
+        Raises
+        ------
+        InputError
+            With the reason.
+        """
+        self._start(_TRIAL)
+        if self._against:
+            self._simulate_baseline(_TRIAL, self._against)
 
     # Methods that subclasses implement.
 
@@ -153,7 +170,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
                 self._simulation, self._number = simulation, number
                 return self._observe(), {"slice": number, "action_mask": self.action_masks()}
             number = (number + stride) % count
-        raise InputError("there is nothing to decide in any of these episodes")
+        raise InputError(f"there is nothing to decide in any of these episodes, without {self.needed}")
 
     def episode_reward(self, agent: int | ScoringNetwork | Callable[[Observation, Mask], int], number: int) -> float:
         """The reward of an episode.

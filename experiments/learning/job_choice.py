@@ -114,6 +114,7 @@ class JobChoice(Environment[SteppedSimulation]):
     """
 
     scored = FEATURES
+    needed = "two jobs that wait at once"
 
     def __init__(
         self,
@@ -150,6 +151,7 @@ class JobChoice(Environment[SteppedSimulation]):
         self._show: Callable[..., Any] = show
         # Masks are slices of this array.
         self._line = np.repeat([True, False], first)
+        self._check_settings()
 
     def __getstate__(self) -> dict[str, Any]:
         """Machine code and addresses are of this process alone; each episode begins with new ones."""

@@ -87,6 +87,7 @@ class PlanChoice(Environment[SteppedPlans]):
     """
 
     scored = COLUMNS
+    needed = "a stochastic job whose application has enough completed runs for different plans"
 
     def __init__(
         self,
@@ -123,6 +124,7 @@ class PlanChoice(Environment[SteppedPlans]):
         self._events = events
         self._options = options
         self._seen: dict[Planned, tuple[float, ...]] = {}
+        self._check_settings()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_seen": {}}

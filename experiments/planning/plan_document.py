@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.experiments.tables import render
+from holdfast.experiments.terminal import WIDTH
 from holdfast.workloads.ground.checksums import seal_json
 from holdfast.workloads.ground.columns import Quantity
 from holdfast.workloads.ground.files import atomic_open
@@ -87,8 +88,6 @@ _RESERVATIONS = (
 )
 #: Most reservations after the first that a sentence names.
 _NAMED = 4
-#: Width of a terminal [characters].
-_WIDTH = 120
 #: Legend of a choice that is not the cheapest.
 _NOT_CHEAPEST = (
     "* chosen: the nearest to the runs (least error) of the usual distributions within 2 standard errors of the least "
@@ -224,9 +223,7 @@ def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
     )
     # A polynomial has more coefficients than a terminal has columns.
     table = render(shown, columns).splitlines()
-    lines = [
-        line[:_WIDTH] if line[_WIDTH:].strip("-") == "" else f"{line[: _WIDTH - 4].rstrip()} ..." for line in table
-    ]
+    lines = [line[:WIDTH] if line[WIDTH:].strip("-") == "" else f"{line[: WIDTH - 4].rstrip()} ..." for line in table]
     least = min((row["cost"] for row in rows if row["cost"] is not None), default=None)
     if chosen["cost"] is not None and chosen["cost"] > least:
         lines.append(_NOT_CHEAPEST)

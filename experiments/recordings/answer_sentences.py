@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,15 +9,13 @@ from holdfast.experiments.recordings.gain_rows import ALL
 from holdfast.experiments.recordings.summaries import by_label
 from holdfast.experiments.statistics import Interval
 from holdfast.experiments.tables import is_known
-from holdfast.experiments.terminal import escape
+from holdfast.experiments.terminal import escape, fill
 from holdfast.simulator.results.catalogue import metric
 from holdfast.workloads.ground.columns import Metric
 from holdfast.workloads.ground.wording import join_words
 
-__all__ = ["best_run_sentence", "fill", "gains_sentence", "quantity_text"]
+__all__ = ["best_run_sentence", "gains_sentence", "quantity_text"]
 
-#: Width of a terminal [characters].
-_WIDTH = 120
 #: Growth of the largest value or of the 99th percentile that counts as harm.
 _HARM = 1.1
 #: Most groups of one verdict that a sentence names.
@@ -162,8 +159,3 @@ def _group_sentence(groups: Sequence[Mapping[str, Any]], by: str) -> str:
 def _some(names: Sequence[str]) -> str:
     shown = [escape(name) for name in names[:_NAMED]]
     return ", ".join([*shown, *(["..."] if len(names) > _NAMED else [])])
-
-
-def fill(text: str) -> str:
-    """Break a sentence into lines for a terminal."""
-    return textwrap.fill(text, _WIDTH, break_on_hyphens=False, break_long_words=False)

@@ -301,10 +301,10 @@ def _history(
     result: Sealed, mechanism: str, origin: int, records: Records, nodes: int
 ) -> tuple[list[Entry], list[Sample]]:
     """Read the event log and the samples of the machine."""
-    events, course = (
-        result.need(table_name(table, mechanism), "which 'holdfast run --events' writes: run it again")
-        for table in ("events", "timeline")
-    )
+    without = "which 'holdfast run --events' writes: run it again"
+    if isinstance(result.content.get("machine"), dict):
+        without = "which a replay on a machine does not write; 'holdfast gantt' and 'holdfast explain' do without"
+    events, course = (result.need(table_name(table, mechanism), without) for table in ("events", "timeline"))
     ids, ends = (records.columns[name].tolist() for name in ("job_id", "end"))
     entries = list(sound_entries(_read(events, EVENTS, origin), events, frozenset(ids), nodes))
     last = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}

@@ -1,14 +1,13 @@
-"""Text tables that compare the metrics of several simulations, for a terminal of 120 characters."""
+"""Text tables that compare the metrics of several simulations, for a terminal."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from holdfast.experiments.tables import columns_with_values, is_known, render
-from holdfast.experiments.terminal import escape
+from holdfast.experiments.terminal import escape, fill
 from holdfast.simulator.results.catalogue import metric
 from holdfast.workloads.ground.columns import Quantity
 
@@ -23,8 +22,6 @@ __all__ = [
 ]
 
 _MECHANISM = Quantity("mechanism")
-#: Width of a terminal [characters].
-_WIDTH = 120
 
 
 def metric_column(name: str, head: str, group: str = "", **changes: Any) -> Quantity:
@@ -107,8 +104,7 @@ def starvation(summaries: Sequence[Mapping[str, Any]]) -> str:
     found = [f"{count:,} job{'s' * (count > 1)} of {escape(name)}" for name, count in counts if count]
     if not found:
         return ""
-    sentence = f"starved: {', '.join(found)} started more than a week after the first start of a later job"
-    return textwrap.fill(sentence, _WIDTH, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+    return fill(f"starved: {', '.join(found)} started more than a week after the first start of a later job", rest="  ")
 
 
 def stochastic_comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes", verbose: bool = False) -> str:

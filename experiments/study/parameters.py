@@ -11,12 +11,23 @@ from typing import Any
 from holdfast.workloads.ground.errors import ParameterError, TraceError, UnknownNameError
 from holdfast.workloads.ground.files import file_sha256
 
-__all__ = ["data_digests", "data_file", "data_files", "or_none", "with_data", "with_recorded_data", "with_settings"]
+__all__ = [
+    "data_digests",
+    "data_file",
+    "data_files",
+    "describe_changes",
+    "or_none",
+    "with_data",
+    "with_recorded_data",
+    "with_settings",
+]
 
 #: Metadata key of a field: the public data file for it.
 _DATA = "data"
 #: Metadata key of a field: 0 is legal although the default is positive.
 _OR_NONE = "or none"
+#: Most characters of a value in a sentence.
+_SHOWN = 40
 
 
 def or_none(default: float) -> Any:
@@ -83,6 +94,25 @@ def with_recorded_data(parameters: Any, directory: Path | None, recorded: Path) 
                 )
             changes[name] = str(path)
     return replace(parameters, **changes)
+
+
+def describe_changes(parameters: Any, full: Any) -> str:
+    """Name the parameters that differ from those at full size, with both values; empty if none does.
+
+    Parameters
+    ----------
+    parameters, full
+        Two instances of one dataclass.
+    """
+    names = [item.name for item in fields(full) if getattr(parameters, item.name) != getattr(full, item.name)]
+    texts = [[_short(getattr(each, name)) for each in (parameters, full)] for name in names]
+    return ", ".join(f"{name}={here} ({there})" for name, (here, there) in zip(names, texts, strict=True))
+
+
+def _short(value: Any) -> str:
+    """A value as ``--set`` takes it; of a long one the beginning."""
+    text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def data_digests(parameters: Any) -> dict[str, str]:

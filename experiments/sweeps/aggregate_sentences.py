@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.experiments.recordings.answer_sentences import fill, quantity_text
+from holdfast.experiments.recordings.answer_sentences import quantity_text
 from holdfast.experiments.sweeps.aggregates import SHOWN, configuration_keys
-from holdfast.experiments.terminal import escape
+from holdfast.experiments.terminal import escape, fill
 from holdfast.simulator.results.catalogue import metric
 from holdfast.workloads.ground.columns import Better, Metric
 from holdfast.workloads.ground.wording import join_words

@@ -13,7 +13,7 @@ from typing import Any
 from holdfast.experiments.recordings.summaries import is_metric
 from holdfast.experiments.recordings.variants import in_label_order, make_label
 from holdfast.experiments.statistics import Interval, interval, paired_interval
-from holdfast.experiments.tables import render
+from holdfast.experiments.tables import render_parts
 from holdfast.simulator.results.catalogue import metric
 from holdfast.workloads.ground.columns import Better, Metric, Quantity
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
@@ -268,7 +268,7 @@ _FIXED = ("against", "metric", "n", "mean", "difference", "low", "high", "verdic
 
 
 def aggregate_table(rows: Sequence[Row], names: Sequence[str] = (), unit: str = "nodes") -> str:
-    """The aggregates as text: a line for each configuration, a column for each metric.
+    """The aggregates as text: a line for each configuration, a column for each metric; wide tables are in parts.
 
     Parameters
     ----------
@@ -300,14 +300,11 @@ def _table(rows: Sequence[Row], names: Sequence[str], value: str, sign: str, uni
         text = f"{mean.mean * shown.scale:{pattern}}" if math.isnan(mean.low) else mean.text(pattern, shown.scale)
         line["n"] = max(line["n"], row["n"])
         line[row["metric"]] = text + ("*" if row.get("verdict") in ("better", "worse") else "")
-    columns: list[Quantity | str] = [
-        *(Quantity(key, key.replace("_", " ")) for key in keys),
-        "n",
-        *(_column(item, item.difference if sign else item.unit) for item in chosen),
-    ]
+    named: list[Quantity | str] = [*(Quantity(key, key.replace("_", " ")) for key in keys), "n"]
+    columns = [_column(item, item.difference if sign else item.unit) for item in chosen]
     shown_lines = list(lines.values())[:_PRINTED]
     more = f"\n... and {len(lines) - _PRINTED:,} more" if len(lines) > _PRINTED else ""
-    return render(shown_lines, columns, unit) + more
+    return render_parts(shown_lines, named, columns, unit) + more
 
 
 def configuration_keys(row: Row) -> list[str]:

@@ -65,7 +65,7 @@ def _doubt(contrasts: Sequence[Contrast], error: Mapping[str, Any] | None, clust
     if equal:
         text += f"; {join_words([one.operation.name for one in equal])} change{'s' * (len(equal) == 1)} no wait"
     if error is None:
-        return f"{text}; undecided is how close the replay is to the machine, as the log records no starts."
+        return f"{text}. How close the replay is to the machine is unknown: the log records no starts."
     low, high = error["low"], error["high"]
     if low is not None and high is not None and low <= 0 <= high:
         return f"{text}; the replay of today's rule does not differ from the recorded mean wait beyond chance."

@@ -112,6 +112,17 @@ def test_run_of_a_trace_is_prepare_and_run_of_the_table(
         assert path.read_bytes() == (tmp_path / "at-once" / path.name).read_bytes()
 
 
+def test_types_of_each_seed_are_those_of_a_run_with_that_seed(year: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def types(*seed: str) -> list[str]:
+        assert cli.main(["run", str(year), "--mechanism", "N-PAA", *seed]) == 0
+        shown = capsys.readouterr().out
+        assert all(len(line) <= 120 for line in shown.splitlines())
+        return re.findall(r"(?:seed \d, )?types: [^%]*", shown.replace("\n  ", " "))
+
+    alone = [types("--seed", seed)[0] for seed in "34"]
+    assert types("--seed", "3,4") == [f"seed {seed}, {text}" for seed, text in zip("34", alone, strict=True)]
+
+
 def test_a_trace_under_the_baseline_alone_is_replayed_as_it_is(year: Path, tmp_path: Path) -> None:
     assert cli.main(["run", str(year), "-o", str(tmp_path), "--mechanism", "baseline"]) == 0
     assert {row["type"] for row in rows(tmp_path / "jobs-baseline.csv")} == {"rigid"}

@@ -126,6 +126,11 @@ def test_all_options_are_explained_on_demand(
         ),
         ("--mean 1h --checkpoint 60 --restart 30", "--checkpoint 60 and --restart 30 have no unit and are in seconds;"),
         ("--mean 1.5 --max 3h", "--mean 1.5 has no unit and is in seconds; other units are written as 1.5m"),
+        (
+            "--mean 3600 --unit h",
+            "--mean 3600 has no unit and is in seconds, as --unit does not apply to options; other units are written",
+        ),
+        ("--mean 3600 --unit s", ""),
         ("--mean 3600 --checkpoint 60", ""),
         ("--mean 1h --checkpoint 10m --restart 0", ""),
         ("--mean 1h --n 20", ""),

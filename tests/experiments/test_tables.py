@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from holdfast.experiments.recordings.summaries import comparison
-from holdfast.experiments.tables import render, write_csv
+from holdfast.experiments.tables import render, render_parts, write_csv
 from holdfast.experiments.traces.description import describe_reading
 from holdfast.simulator.results.catalogue import SUMMARY_COLUMNS
 from holdfast.workloads.ground.columns import Quantity
@@ -26,6 +27,7 @@ mechanism  mean  p99  longest  slowdown      all  rigid  mall.  on-dem.    start
 ---------  ----  ---  -------  --------  -------  -----  -----  -------  -------  -----  -----  -----------  -----
 baseline    7.5  7.5      7.5      0.12     15.6    0.1      -      0.1     12.5   12.5   12.5         12.5  123.5
 CUA-SPAA    7.5  7.5      7.5      0.12  1,022.0    0.1    0.1      0.1     12.5   12.5   12.5         12.5  123.5
+kNh: 1,000 node-hours
 """
 
 
@@ -41,6 +43,19 @@ def test_comparison_is_aligned_and_fits_a_terminal() -> None:
     assert f"{text}\n" == COMPARISON
     assert max(map(len, text.splitlines())) <= 120
     assert comparison(rows, verbose=True).splitlines()[1].endswith("lost  decision  engine")
+
+
+@pytest.mark.parametrize("width", [10, 40, 100, 150])
+def test_a_table_that_is_too_wide_continues_below(width: int) -> None:
+    names = [f"{letter:{letter}<{width}}" for letter in "abcdef"]
+    rows = [{"key": f"k{number}", **dict.fromkeys(names, number)} for number in range(2)]
+    parts = render_parts(rows, ["key"], names).split("\n\n")
+    heads = [part.split("\n")[0].split() for part in parts]
+    assert [head[0] for head in heads] == ["key"] * len(parts)
+    assert [name for head in heads for name in head[1:]] == names
+    assert all(len(line) <= 120 for part in parts for line in part.split("\n")) or width > 120
+    # No column of a part would have fitted into the one above.
+    assert all(len("  ".join([*above, below[1]])) > 120 for above, below in pairwise(heads))
 
 
 def test_comparison_leaves_out_columns_without_values_and_types_that_are_all_jobs() -> None:

@@ -34,7 +34,7 @@ def command_output(line: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_tables_stories_and_pages(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = command_output("run log.swf -o r --mechanism baseline,CUA-SPAA --events", capsys)
-    assert "kPh" in told
+    assert "\nkPh: 1,000 processor-hours\n" in told
     for line in (
         "explain r --worst 3 --run CUA-SPAA",
         *(f"explain r {job} --run CUA-SPAA --all" for job in (10, 20, 30, 40, 50)),
@@ -58,7 +58,7 @@ def test_tables_stories_and_pages(place: Path, capsys: pytest.CaptureFixture[str
 def test_nodes_stay_nodes(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = command_output("run log.swf -o r --unit nodes --mechanism CUA-SPAA --events", capsys)
     told += command_output("explain r 30", capsys)
-    assert "kNh" in told
+    assert "\nkNh: 1,000 node-hours\n" in told
     assert "processor" not in told
     assert 'unit"' not in Path("r/run.json").read_text().replace('"unit": "nodes"', "")
 

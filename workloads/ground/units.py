@@ -54,6 +54,8 @@ _UNITS = {
     "y": 365 * 86400.0,
 }
 _DURATION = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-z]*)\s*", re.ASCII)
+#: Slurm's notation; MM:SS is not read, because many mean HH:MM by it.
+_CLOCK = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d)", re.ASCII)
 
 
 def to_ticks(seconds: float) -> int:
@@ -104,7 +106,7 @@ def parse_duration(text: str | float, parameter: str = "duration", most: float =
     ----------
     text
         A number with one of the units us, ms, s, m (min), h, d, w, y (365 d), or several in sequence (``1h30m``); a
-        number without a unit is in seconds.
+        number without a unit is in seconds. HH:MM:SS and D-HH:MM:SS are read as Slurm writes them.
     parameter
         Name of the parameter, for the message.
     most
@@ -122,18 +124,21 @@ def parse_duration(text: str | float, parameter: str = "duration", most: float =
 
     Examples
     --------
-    >>> parse_duration("1h30m"), parse_duration("90"), parse_duration("5y")
-    (5400.0, 90.0, 157680000.0)
+    >>> parse_duration("1h30m"), parse_duration("90"), parse_duration("5y"), parse_duration("1-02:00:30")
+    (5400.0, 90.0, 157680000.0, 93630.0)
     """
     if not isinstance(text, str):
         total = float(text)
+    elif clock := _CLOCK.fullmatch(text.strip()):
+        days, hours, minutes, seconds = (float(part or 0) for part in clock.groups())
+        total = 86400 * days + 3600 * hours + 60 * minutes + seconds
     else:
         total, position = 0.0, 0
         source = text.strip()
         while position < len(source) or not source:
             match = _DURATION.match(source, position)
             if match is None or match[2] not in _UNITS:
-                raise ParameterError(parameter, "a duration such as 90s, 30m, 12h, 1h30m, 5y", text)
+                raise ParameterError(parameter, "a duration such as 90s, 30m, 12h, 1h30m, 5y, 04:30:00", text)
             total += float(match[1]) * _UNITS[match[2]]
             position = match.end()
     if not math.isfinite(total):

@@ -167,7 +167,8 @@ def _records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, st
     head = [name.strip().upper() for name in lines[0].split("|")] if lines else []
     missing = [name for name in _HEADS if name not in head]
     if missing:
-        raise TraceError(path, 1, f'has no column {missing[0]}: make it with squeue -o "{QUEUE_COLUMNS}", or --json')
+        lacks = f"no column {missing[0]}" if len(head) > 1 else "no columns between |"
+        raise TraceError(path, 1, f'has {lacks}: make it with squeue -o "{QUEUE_COLUMNS}", or --json')
     places = {name: head.index(name) for name in (*_HEADS, _ELIGIBLE, *_MORE) if name in head}
     for line, row in enumerate(lines[1:], start=2):
         cells = row.split("|")

@@ -19,7 +19,7 @@ from holdfast.workloads.machines.machine import LARGEST_COUNT, SCOPES, Limit, Ma
 __all__ = ["machine_text", "make_machine", "one_pool", "read_machine", "write_machine"]
 
 _Made = TypeVar("_Made")
-_DURATION = "a duration such as 90s, 30m, 12h, 1h30m, 5y"
+_DURATION = "a duration such as 90s, 30m, 12h, 1h30m, 5y, 04:30:00"
 
 
 def read_machine(path: str | Path) -> Machine:

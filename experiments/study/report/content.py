@@ -6,7 +6,7 @@ import platform
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from holdfast.experiments.study.publications import PUBLICATIONS, Publication, p
 from holdfast.experiments.study.report.choices import section_html, sentence_html
 from holdfast.experiments.study.report.importance import Belief, belief, groups
 from holdfast.experiments.study.reproduction import Done, Reproduction
-from holdfast.experiments.study.verdicts import Outcome, format_p, remaining_decisions
+from holdfast.experiments.study.verdicts import Outcome, Verdict, format_p, remaining_decisions
 from holdfast.experiments.tables import cell_text
 from holdfast.workloads.ground.files import atomic_open
 
@@ -49,13 +49,17 @@ class Tally:
     @classmethod
     def of(cls, done: Sequence[Done]) -> Tally:
         """Count the statements of several experiments."""
-        verdicts = [verdict for item in done for verdict in item.verdicts]
+        counts = cls.of_verdicts([verdict for item in done for verdict in item.verdicts])
+        broken, missing = sum(bool(item.error) for item in done), sum(bool(item.missing) for item in done)
+        return replace(counts, broken=broken, missing=missing)
+
+    @classmethod
+    def of_verdicts(cls, verdicts: Sequence[Verdict]) -> Tally:
+        """Count statements that were judged."""
         counts = Counter(verdict.outcome for verdict in verdicts if not verdict.by_construction)
-        broken = sum(bool(item.error) for item in done)
         held, failed, undecided = counts[Outcome.HOLDS], counts[Outcome.FAILS], counts[Outcome.UNDECIDED]
-        missing = sum(bool(item.missing) for item in done)
         built = sum(verdict.by_construction for verdict in verdicts)
-        return cls(held, failed, undecided, counts[Outcome.NOT_COMPARABLE], broken, missing, built)
+        return cls(held, failed, undecided, counts[Outcome.NOT_COMPARABLE], construction=built)
 
     @property
     def words(self) -> str:

@@ -111,6 +111,15 @@ def test_info_sets_recorded_beside_simulated_waits(place: Path, capsys: pytest.C
     assert cli.main(["info", "log.txt", "--machine", "machine.toml", "--nodes", "4"]) == 2
 
 
+def test_a_picture_of_events_names_the_commands_that_need_none(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "out"]) == 0
+    assert cli.main(["picture", "use", "out", "-o", "use"]) == 2
+    error = capsys.readouterr().err
+    assert "out: has no events-baseline.csv, which a replay on a machine does not write; 'holdfast gantt' and" in error
+    for words in (["gantt", "out", "-o", "page.html"], ["explain", "out", "3"]):
+        assert cli.main(words) == 0
+
+
 def test_slurm_options_write_the_machine_and_the_options_of_a_replay_on_it(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

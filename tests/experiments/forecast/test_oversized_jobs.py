@@ -96,5 +96,6 @@ def test_one_line_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         "5 (11 nodes), 7 (12 nodes)"
     )
     assert sum(sentence in line for line in printed.err.splitlines()) == 1
+    assert "more than the 1 node of the machine" in state_at(Trace(JOBS, 10), 100.0, 1).describe_excluded_jobs()
     assert cli.main([*words, "--machine", "2"]) == 2
     assert "no job remains; 6 jobs are left out" in capsys.readouterr().err

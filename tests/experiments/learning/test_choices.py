@@ -202,5 +202,19 @@ def test_what_makes_no_environment() -> None:
         ArrivalChoice(stochastic(), NODES, length=20)
     with pytest.raises(InputError, match="own or empty"):
         plans(against="sjf")
-    with pytest.raises(InputError, match="nothing to decide in any"):
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"answers": ["PAA", "SPA"]}, "unknown arrival strategy 'SPA'"),
+        ({"answers": ["PAA"]}, "two or more arrival strategies"),
+        ({"notice": "CUB"}, "unknown notice strategy 'CUB'"),
+        ({"against": "SPA"}, "unknown mechanism 'CUA-SPA'"),
+        ({"order": "fcsf"}, "unknown order 'fcsf'"),
+    ]
+    for wrong, message in cases:
+        with pytest.raises(InputError, match=message):
+            ArrivalChoice(hybrid(), NODES, length=20, **wrong)
+    with pytest.raises(InputError, match="quantil"):
+        plans(offers=["own", "quantil q=0.9"])
+    with pytest.raises(InputError, match="'esy'"):
+        JobChoice([job for job in hybrid() if job.type is JobType.RIGID], NODES, length=2, backfilling="esy")
+    with pytest.raises(InputError, match="nothing to decide in any of these episodes, without an on-demand job"):
         ArrivalChoice([job for job in hybrid() if job.type is JobType.RIGID], NODES, length=20).reset(seed=1)

@@ -20,8 +20,9 @@ from holdfast.experiments.study.experiment import (
     read_tables,
     run_experiment,
 )
-from holdfast.experiments.study.parameters import data_files, or_none, with_settings
+from holdfast.experiments.study.parameters import data_files, describe_changes, or_none, with_settings
 from holdfast.experiments.study.verdicts import Statement, Verdict, text
+from holdfast.experiments.tables import read_csv
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -181,6 +182,27 @@ def test_wrong_settings_are_one_sentence(name: str, tmp_path: Path, capsys: pyte
     assert cli.main(["experiment", name, "-o", str(tmp_path / "out"), "--quick", "--set", WRONG[name]]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_an_experiment_ends_with_its_counts_and_the_parameters_that_were_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["experiment", "checkpoint-fig3", "-o", str(tmp_path)]
+    assert cli.main([*words, "--set", "checkpoint=2.5"]) == 0
+    shown = capsys.readouterr().out
+    verdicts = read_csv(tmp_path / "checkpoint-fig3-verdicts.csv")
+    assert all(row["construction"] for row in verdicts)
+    full = find_experiment("checkpoint-fig3").parameters.checkpoint
+    counts = f"checkpoint-fig3: {len(verdicts)} hold by construction"
+    assert shown.splitlines()[-2] == f"{counts}; measured with (at full size): checkpoint=2.5 ({full})"
+    assert cli.main(words) == 0
+    assert capsys.readouterr().out.splitlines()[-2] == counts
+
+
+def test_changed_parameters_are_named_with_both_values() -> None:
+    assert describe_changes(Sizes(), Sizes()) == ""
+    changed = with_settings(Sizes(), ["points=7", "names=x,y", f"path={'p' * 100}"])
+    assert describe_changes(changed, Sizes()) == f"points=7 (4), names=x,y (a,b), path={'p' * 37}... ()"
 
 
 def test_a_refused_experiment_leaves_a_directory_that_was_there(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ WORKLOAD = "[workload]\nseeds = 0\n"
         ),
         (
             WORKLOAD + "[assignment]\nnode_mtbf = ['5y', '5x']",
-            "assignment.node_mtbf must be a duration such as 90s, 30m, 12h, 1h30m, 5y, not '5x'",
+            "assignment.node_mtbf must be a duration such as 90s, 30m, 12h, 1h30m, 5y, 04:30:00, not '5x'",
         ),
         (WORKLOAD + "[assignment]\nnode_mtbf = 0", "assignment.node_mtbf must be positive and finite, not 0"),
         (

@@ -34,6 +34,16 @@ def test_dates_are_on_the_clock_of_all_options(format, header, told):
     assert submits_between(Trace(jobs, format=format, header=header)) == told
 
 
+def test_a_long_row_goes_on_below_its_text(tmp_path, capsys):
+    path = tmp_path / "a.swf"
+    words = " ".join(f"word{number}" for number in range(30))
+    path.write_text(f"; MaxNodes: 4\n; Installation: {words}\n1 0 0 60 1 -1 -1 1 60 -1 1 1 1 -1 1 -1 -1 -1\n")
+    assert cli.main(["info", str(path), "--no-simulation"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert all(len(line) <= 120 and line[20] == " " != line[21] for line in rows)
+    assert f"Installation {words}" in " ".join(line[21:] for line in rows)
+
+
 def test_a_short_log_is_described_in_minutes(tmp_path, capsys):
     rows = [row(n, submit=60 * n, start=60 * n + 30, end=60 * n + 330, limit="10") for n in range(4)]
     iso = dict.fromkeys(("Submit", "Start", "End"), "2026-01-31T23:%02d:00")

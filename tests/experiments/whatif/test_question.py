@@ -77,7 +77,7 @@ def test_each_alternative_is_one_simulation_beside_todays(answer: Any) -> None:
         assert contrast.wait["difference"] == compared[0]["difference"]
     assert answer.cluster == "day"
     assert answer.calibration is None
-    assert "undecided is how close the replay is to the machine, as the log records no starts." in answer.conclusion
+    assert "How close the replay is to the machine is unknown: the log records no starts." in answer.conclusion
 
 
 def test_the_replay_of_its_own_record_has_no_error() -> None:

@@ -57,6 +57,7 @@ def test_json_and_columns_tell_the_same(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("JOBID|STATE\n", r":1: has no column SUBMIT_TIME: make it with squeue -o"),
+        ("  JOBID PARTITION  NAME  USER ST  TIME\n", r":1: has no columns between \|: make it with squeue -o"),
         (COLUMNS.replace("1:30:00", "soon", 1), r":2: TIME_LIMIT must be a time"),
         (COLUMNS.replace("|4|", "|0|", 1), r":2: NODES must be from 1 to"),
         (COLUMNS.replace("|bio|", "|", 1), r":2: must have 9 cells"),
