@@ -119,14 +119,7 @@ class SlurmPass:
         self._times = iter(()) if times is None else times
         self._empty = NodeState(state.capacities, state.weights)
         # Nodes that a job has for itself.
-        self._whole = node_set(
-            [
-                node
-                for run in running
-                for node, taken in zip(run.nodes, run.taken, strict=True)
-                if tuple(taken) == tuple(state.capacities[node])
-            ]
-        )
+        self._whole = node_set(sorted({node for run in running if run.exclusive for node in run.nodes}))
         self._weights = [_STEPS * weight for weight in state.weights]
         self._lowered = 0
         # Runs that end now have not released their nodes yet.
@@ -216,7 +209,8 @@ class SlurmPass:
         self._favour(need, rooms)
         chosen = choose_nodes(need, rooms, self._weights)
         taken = share_job(need, rooms, chosen, self.state.capacities)
-        run = PlannedRun(self.now + request.walltime, tuple(chosen), tuple(taken), request.job)
+        end = self.now + request.walltime
+        run = PlannedRun(end, tuple(chosen), tuple(taken), request.job, need.exclusive)
         if self.limits is not None:
             if self.limits.stops(request, run):
                 return False
