@@ -286,9 +286,10 @@ def _agree_with_slurm(seed: int, order: str = "fcfs", *, lives: bool = False) ->
 
 
 # In seeds 5076 and 5099 the idle node that is reserved in addition decides about a start; in 5120 (with lives) and 5229
-# (without) a limit that forbids a plan; in 5137, 5591 and 6031 the nodes on which a job with GPUs was tested.
+# (without) a limit that forbids a plan; in 5137, 5591 and 6031 the nodes on which a job with GPUs was tested; in 5683
+# (without) a job that has its nodes for itself keeps the next ones waiting.
 @pytest.mark.parametrize("lives", [False, True])
-@pytest.mark.parametrize("seed", [*range(15), 5076, 5099, 5120, 5137, 5229, 5591, 6031])
+@pytest.mark.parametrize("seed", [*range(15), 5076, 5099, 5120, 5137, 5229, 5591, 5683, 6031])
 def test_slurm_on_random_machines(seed: int, lives: bool) -> None:
     _agree_with_slurm(seed, lives=lives)
 
