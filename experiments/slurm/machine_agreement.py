@@ -74,12 +74,18 @@ def machine_agreement(
 
 
 def placed_summary(replay: PlacedReplay, machine: Machine) -> str:
-    """A replay in one line."""
+    """A replay in one line, and another one if the machine has limits."""
     jobs = replay.jobs
     hours = (max(job.end for job in jobs) - jobs[0].submit) / 3600.0
+    limits = (
+        "\nthe limits of the machine do not count here: a replay has no QOS, accounts and users of jobs"
+        if machine.limits
+        else ""
+    )
     return (
         f"{replay.name}: {len(jobs):,} jobs on {machine.size:,} nodes in {hours:.1f} h, mean wait "
         f"{mean(job.wait for job in jobs):,.0f} s, {sum(job.wait > 60 for job in jobs):,} waited over a minute"
+        f"{limits}"
     )
 
 

@@ -57,12 +57,12 @@ class SlurmMachine:
         # Windows of a plan begin at multiples of half a minute.
         self._shift = origin % 3600.0
         numbers = {name: number for number, name in enumerate(self.names)}
-        self._runs: dict[int, tuple[tuple[int, ...], tuple[Sequence[int], ...]]] = {}
+        self._runs: dict[int, PlannedRun] = {}
         for job in jobs:
             if not set(job.nodes) <= set(numbers):
                 raise InputError(f"job {job.job_id} ran on nodes that the machine does not have")
             cores = dict(zip((numbers[name] for name in job.nodes), job.cores or [0] * len(job.nodes), strict=True))
-            self._runs[job.job_id] = tuple(sorted(cores)), self._share(job, cores)
+            self._runs[job.job_id] = self._recorded_run(job, cores)
 
     def clock(self, time: float) -> int:
         """Slurm's clock at a time, in whole seconds [ticks]."""
@@ -70,7 +70,7 @@ class SlurmMachine:
 
     def run(self, job: PlacedJob, start: float) -> PlannedRun:
         """The run of a job on the nodes that it had, from a start on."""
-        return self.move(job, start, PlannedRun(0, *self._runs[job.job_id], job.job_id))
+        return self.move(job, start, self._runs[job.job_id])
 
     def move(self, job: PlacedJob, start: float, run: PlannedRun) -> PlannedRun:
         """A run of a job with its expected end, from a start on."""
@@ -111,8 +111,8 @@ class SlurmMachine:
             times=map(self.clock, times),
         )
 
-    def _share(self, job: PlacedJob, cores: Mapping[int, int]) -> tuple[Sequence[int], ...]:
-        """What a job took of each of its nodes, in their order; 0 cores: not recorded."""
+    def _recorded_run(self, job: PlacedJob, cores: Mapping[int, int]) -> PlannedRun:
+        """The run of a job with what it took of each of its nodes; 0 cores: not recorded."""
         nodes = sorted(cores)
         whole = [self._capacities[node][0] for node in nodes]
         for need in self._options[job.job_id]:
@@ -125,10 +125,12 @@ class SlurmMachine:
         else:
             raise InputError(f"job {job.job_id} ran on nodes that do not suit its request")
         if need.exclusive or not all(cores.values()):
-            return tuple(share_job(need, found, nodes, self._capacities))
-        if need.tasks:
+            taken = share_job(need, found, nodes, self._capacities)
+        elif need.tasks:
             counts = [cores[node] // need.vector[0] for node in nodes]
-            return tuple(
+            taken = [
                 tuple(count * one + base for one, base in zip(need.vector, need.base, strict=True)) for count in counts
-            )
-        return tuple(need.vector if cores[node] == need.vector[0] else need.last for node in nodes)
+            ]
+        else:
+            taken = [need.vector if cores[node] == need.vector[0] else need.last for node in nodes]
+        return PlannedRun(0, tuple(nodes), tuple(taken), job.job_id, need.exclusive)

@@ -17,13 +17,14 @@ __all__ = ["NodeState", "PlannedRun", "node_set", "numbers"]
 class PlannedRun(NamedTuple):
     """A running job, or one that starts: expected end [ticks], nodes by name, what it takes of each, and its number.
 
-    Numbers of jobs are in the order of their submission.
+    Numbers of jobs are in the order of their submission. An ``exclusive`` job has its nodes for itself.
     """
 
     end: int
     nodes: tuple[int, ...]
     taken: tuple[Sequence[int], ...]
     job: int
+    exclusive: bool = False
 
 
 class NodeState:

@@ -119,14 +119,7 @@ class SlurmPass:
         self._times = iter(()) if times is None else times
         self._empty = NodeState(state.capacities, state.weights)
         # Nodes that a job has for itself.
-        self._whole = node_set(
-            [
-                node
-                for run in running
-                for node, taken in zip(run.nodes, run.taken, strict=True)
-                if tuple(taken) == tuple(state.capacities[node])
-            ]
-        )
+        self._whole = node_set(sorted({node for run in running if run.exclusive for node in run.nodes}))
         self._weights = [_STEPS * weight for weight in state.weights]
         self._lowered = 0
         # Runs that end now have not released their nodes yet.
@@ -216,7 +209,8 @@ class SlurmPass:
         self._favour(need, rooms)
         chosen = choose_nodes(need, rooms, self._weights)
         taken = share_job(need, rooms, chosen, self.state.capacities)
-        run = PlannedRun(self.now + request.walltime, tuple(chosen), tuple(taken), request.job)
+        end = self.now + request.walltime
+        run = PlannedRun(end, tuple(chosen), tuple(taken), request.job, need.exclusive)
         if self.limits is not None:
             if self.limits.stops(request, run):
                 return False
@@ -238,13 +232,15 @@ class SlurmPass:
         latest = now + round(rule.window * SECOND) if rule.window else None
         lag = max(1, round(rule.lag * SECOND))
         held: dict[int, int] = {}
-        # Once no job that comes is able to start now, the plan is of no more use.
+        # Once no job that comes is able to start now, the plan is of no more use. If a job has started, another plan
+        # follows, and depends on the weights of nodes on which jobs with GPUs are tested in this one.
         able = [place for place, request in enumerate(queue) if self._has_room(request, space)]
+        tests = [place for place, request in enumerate(queue) if _count_gpus(request.need)]
         started: set[int] = set()
         for number, request in enumerate(queue):
             while able and (queue[able[-1]].job in started or not self._has_room(queue[able[-1]], space)):
                 able.pop()
-            if not able or able[-1] < number:
+            if (not able or able[-1] < number) and not (started and tests and number <= tests[-1]):
                 break
             if request.job in started or (self.limits is not None and self.limits.stops(request)):
                 continue
@@ -363,7 +359,7 @@ class SlurmPass:
 
         Slurm keeps these weights until a scheduler tries to start a job on the nodes: other jobs prefer them meanwhile.
         """
-        gpus = need.vector[_GPUS] + need.base[_GPUS]
+        gpus = _count_gpus(need)
         if gpus:
             for node in nodes:
                 held = self.state.capacities[node][_GPUS] if need.exclusive else gpus
@@ -373,6 +369,11 @@ class SlurmPass:
     def _is_busy(self, node: int) -> bool:
         """Whether a node is not idle: it is in use, or completes."""
         return self.state.jobs[node] > 0 or bool(self.completing >> node & 1)
+
+
+def _count_gpus(need: Need) -> int:
+    """GPUs that a job needs on each node."""
+    return need.vector[_GPUS] + need.base[_GPUS]
 
 
 def _by_end(run: PlannedRun) -> tuple[int, int]:

@@ -4,18 +4,24 @@ Sets of nodes, a list of reservations, nothing kept from pass to pass. The rules
 backfilling":
 
 1. The main scheduler starts jobs in order; one that must wait keeps the nodes of its partition from all that follow.
+   It keeps none if the nodes that are left for it could not hold it even if they were empty, and no job has one of
+   them for itself.
 2. Backfilling then takes one job after the other. It looks at the nodes without a reservation from a time on for the
    whole walltime. If they have room now, the job starts, on runs of nodes by name; otherwise it is planned when enough
    runs have ended, ends in windows of 30 s that double, on nodes in use first and one idle node more. A window ends
    with the run before one that ends later; if that one is on other nodes, it is left out, and one run more is in it.
 3. A plan is kept if its nodes have no other reservation; otherwise a later time is tried, when nodes come free. It is
    not kept if a limit forbids what the job would take on all of these nodes, the idle one more included.
-4. While jobs start, everything is planned anew.
+4. While backfilling starts jobs, the main scheduler comes again, and everything is planned anew.
+5. A test of a job with GPUs puts the nodes on which it has room before others of the same weight, the more GPUs of a
+   node it would get, the further; runs consist of equals. The main scheduler tests a job that has no room as if the
+   nodes that are left were empty, or all nodes, if these do not suffice. The nodes that Slurm considers for a job lose
+   this place when it tries to start the job.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tests.reference.resources import Placed, PlainJob, _Site
@@ -51,15 +57,11 @@ class SlurmSite(_Site):
         self.now, self.jobs, self.running, self.started = now, jobs, running, dict[int, Placed]()
         entries = [(number, name) for number in queue for name in options[number]]
         entries.sort(key=lambda entry: -self.tier[entry[1]])
-        closed: set[int] = set()
-        for number, name in entries:
-            if number not in self.started and not self.stops(number, name, None):
-                nodes = frozenset(self.members[name]) - closed
-                if not self.starts(number, name, nodes):
-                    closed |= set(self.members[name])
+        self.favoured: dict[int, int] = {}
         count = -1
         kept: list[tuple[int, _Kept]] = []
         while count < len(self.started):
+            self.start_in_order(entries)
             count = len(self.started)
             kept = []
             for number, name in entries:
@@ -74,12 +76,63 @@ class SlurmSite(_Site):
                     kept.append((number, plan))
         return self.started, [(number, plan.begin) for number, plan in kept]
 
+    def start_in_order(self, entries: list[tuple[int, str]]) -> None:
+        """The main scheduler."""
+        closed: set[int] = set()
+        for number, name in entries:
+            if number in self.started or self.stops(number, name, None):
+                continue
+            job, members = self.jobs[number], frozenset(self.members[name])
+            left = members - closed
+            if len(left) < len(self.layout(job.request) or [1]):
+                closed |= members
+                continue
+            nodes = frozenset(node for node in left if self.considers(job, name, node))
+            if self.starts(number, name, nodes):
+                continue
+            empty = self.rooms(job, name, nodes, self.running | self.started)
+            if self.enough(job, list(empty.values())) or self.has_busy(job, name, nodes):
+                closed |= members
+
+    def has_busy(self, job: PlainJob, name: str, nodes: frozenset[int]) -> bool:
+        """Whether a job has one of these nodes for itself, or any job has one that this job wants for itself."""
+        alone = self.has_whole_nodes(job, name)
+        return any(
+            nodes & set(place.taken)
+            for number, place in (self.running | self.started).items()
+            if alone or self.has_whole_nodes(self.jobs[number], place.partition)
+        )
+
+    def has_whole_nodes(self, job: PlainJob, name: str) -> bool:
+        return job.request.exclusive or self.partition[name].exclusive
+
+    def favour(self, job: PlainJob, name: str, nodes: Iterable[int]) -> None:
+        """Put nodes on which a job with GPUs is tested before others."""
+        gpus = sum(job.request.gpus.values())
+        if gpus:
+            for node in nodes:
+                self.favoured[node] = self.nodes[node]["gpus"] if self.has_whole_nodes(job, name) else gpus
+
+    def rank(self, node: int) -> tuple[int, int]:
+        """Nodes of a lower rank are taken first."""
+        return self.weight[node], -self.favoured.get(node, 0)
+
     def starts(self, number: int, name: str, nodes: frozenset[int]) -> bool:
         """Start a job on some of these nodes, if it has room there now and no limit stops it."""
         job = self.jobs[number]
+        members = frozenset(self.members[name])
+        for node in members:
+            if self.considers(job, name, node):
+                self.favoured.pop(node, None)
         rooms = self.rooms(job, name, nodes, {})
         if not self.enough(job, list(rooms.values())):
+            for tested in (nodes, members):
+                rooms = self.rooms(job, name, tested, self.running | self.started)
+                if self.enough(job, list(rooms.values())):
+                    break
+            self.favour(job, name, rooms)
             return False
+        self.favour(job, name, rooms)
         taken = self.layout_on(job, name, self.by_runs(job, rooms), rooms)
         if self.stops(number, name, taken):
             return False
@@ -167,19 +220,16 @@ class SlurmSite(_Site):
         runs: list[list[int]] = []
         for node in self.usable(job, rooms):
             last = runs[-1][-1] if runs else None
-            if last is not None and (self.by_name[last] + 1, self.weight[last]) == (
-                self.by_name[node],
-                self.weight[node],
-            ):
+            if last is not None and (self.by_name[last] + 1, self.rank(last)) == (self.by_name[node], self.rank(node)):
                 runs[-1].append(node)
             else:
                 runs.append([node])
         chosen: list[int] = []
         while runs and not self.enough(job, [rooms[node] for node in chosen]):
-            lightest = min(self.weight[run[0]] for run in runs)
+            lightest = min(self.rank(run[0]) for run in runs)
             best: list[int] | None = None
             for run in runs:
-                if self.weight[run[0]] != lightest:
+                if self.rank(run[0]) != lightest:
                     continue
                 total, most = (sum(rooms[node][2] for node in each) for each in (run, best or []))
                 fits, fitted = (
@@ -204,10 +254,10 @@ class SlurmSite(_Site):
         in_use = {node for place in (self.running | self.started).values() for node in place.taken}
         chosen: list[int] = []
         nodes = self.usable(job, rooms)
-        for weight in sorted({self.weight[node] for node in nodes}):
+        for rank in sorted({self.rank(node) for node in nodes}):
             for used in (True, False):
                 for node in nodes:
-                    if self.weight[node] == weight and (node in in_use) == used:
+                    if self.rank(node) == rank and (node in in_use) == used:
                         chosen.append(node)
                         if self.enough(job, [rooms[node] for node in chosen]):
                             break
@@ -296,6 +346,7 @@ class SlurmSite(_Site):
         """When runs have released enough of some nodes, and the nodes of a plan; none: never."""
         rooms = self.rooms(job, name, nodes, {})
         if self.enough(job, list(rooms.values())):
+            self.favour(job, name, rooms)
             return self.now, self.by_runs(job, rooms)
         usable = {node for node in nodes if node in self.members[name] and self.considers(job, name, node)}
         ends: list[tuple[Any, int, Placed]] = sorted(
@@ -318,4 +369,5 @@ class SlurmSite(_Site):
             while ends and ends[0][0] > barrier + width:
                 width *= 2
         rooms = self.rooms(job, name, nodes, ended)
+        self.favour(job, name, rooms)
         return (at, self.by_use(job, rooms)) if self.enough(job, list(rooms.values())) else (self.now, [])

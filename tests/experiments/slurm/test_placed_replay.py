@@ -123,13 +123,16 @@ def test_the_command_names_what_is_wrong(
     assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("limits", ["", '[[limits]]\nqos = "q"\ntogether = {running = 1}\n'])
 def test_the_command_writes_rows_and_decisions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    limits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "machine.toml").write_text(MACHINE)
+    (tmp_path / "machine.toml").write_text(f"{MACHINE}\n{limits}")
     write_replay(tmp_path, ROW)
     assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml", "-o", "found"]) == 0
-    assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 jobs" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 jobs" in printed
+    assert ("the limits of the machine do not count here" in printed) == bool(limits)
     assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1,1")
     assert len((tmp_path / "found-decisions.csv").read_text().splitlines()) == 1

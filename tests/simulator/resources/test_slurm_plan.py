@@ -188,21 +188,53 @@ def test_nodes_on_which_a_job_with_gpus_was_tested_come_first() -> None:
     assert [request.job for request, _ in moment.starts] == [8, 9, 10, 11]
 
 
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_a_job_with_gpus_is_tested_also_where_no_job_after_it_is_able_to_start(gpus: int) -> None:
+    # Jobs 1 to 3 use a1, where a core is free, a2 and a3 until 100. At 1, job 4 wants a3 and closes the partition.
+    # Job 5 starts on a4, job 6 is planned on a1, so that job 8 has no room there, and job 7 is planned on a2. If job 7
+    # has a GPU, the next plan prefers a2 for job 6, and job 8 starts on a1.
+    machine = make_machine(
+        nodes=[
+            {"names": "a1", "cores": 4, "features": ["F", "one"]},
+            {"names": "a2", "cores": 4, "features": ["F", "two"], "gpus": 1},
+            {"names": "a3", "cores": 4, "features": ["three"]},
+            {"names": "a4", "cores": 4, "features": ["four"]},
+        ]
+    )
+    wanted = [
+        MachineJob(1, 0, 100, 100, ResourceRequest(cores=3, features="one")),
+        MachineJob(2, 0, 100, 100, ResourceRequest(cores=4, features="two")),
+        MachineJob(3, 0, 100, 100, ResourceRequest(cores=4, features="three")),
+        MachineJob(4, 1, 60, 60, ResourceRequest(cores=4, features="three")),
+        MachineJob(5, 1, 60, 60, ResourceRequest(cores=4, features="four")),
+        MachineJob(6, 1, 60, 60, ResourceRequest(cores=4, features="F")),
+        MachineJob(7, 1, 60, 60, ResourceRequest(cores=4, features="two", gpus={"gpu": gpus} if gpus else {})),
+        MachineJob(8, 1, 900, 900, ResourceRequest(cores=1, features="one")),
+    ]
+    found = replay_on_machine(machine, wanted, backfilling=SlurmBackfill(), placement="slurm").starts
+    starts = {job.job_id: run.start // SECOND for job, run in zip(wanted, found, strict=True) if run is not None}
+    expected = {6: 100, 7: 160, 8: 1} if gpus else {6: 100, 7: 100, 8: 160}
+    assert starts == {1: 0, 2: 0, 3: 0, 4: 100, 5: 1} | expected
+
+
 @pytest.mark.parametrize(
-    ("nodes", "eligible", "used", "starts"),
+    ("nodes", "eligible", "alone", "starts"),
     [
-        (1, (0,), 2, True),  # node 0 alone would do, which is kept for job 1
-        (1, (0, 1), 2, False),  # it waits for node 1
-        (2, (0, 1), 2, True),  # node 1 is not enough
-        (2, (0, 1), 4, False),  # and is another job's alone
+        (1, (0,), False, True),  # node 0 alone would do, which is kept for job 1
+        (1, (0, 1), False, False),  # it waits for node 1
+        (2, (0, 1), False, True),  # node 1 is not enough, although a job uses all of it
+        (2, (0, 1), True, False),  # and is another job's alone
     ],
 )
 def test_a_job_that_the_nodes_left_could_never_hold_does_not_stop_the_next_ones(
-    nodes: int, eligible: tuple[int, ...], used: int, starts: bool
+    nodes: int, eligible: tuple[int, ...], alone: bool, starts: bool
 ) -> None:
     # Job 1 waits for node 0 in a partition of a higher tier; job 2 wants whole nodes, and job 3 has room on node 2.
     state = NodeState([(4, 0, 0)] * 3, [1] * 3)
-    running = [PlannedRun(100 * SECOND, (node,), ((cores, 0, 0),), node) for node, cores in ((0, 2), (1, used))]
+    running = [
+        PlannedRun(100 * SECOND, (0,), ((2, 0, 0),), 8),
+        PlannedRun(100 * SECOND, (1,), ((4, 0, 0),), 9, exclusive=alone),
+    ]
     for run in running:
         state.start(run)
     moment = SlurmPass(SlurmBackfill(), 0, state, running, lambda each: node_set(each.eligible), [7, 1])
