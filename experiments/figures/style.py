@@ -248,7 +248,7 @@ def save(
             nothing: dict[str, Any] = dict.fromkeys(_METADATA[name])
             # Journals refuse matplotlib's default, Type 3 fonts. Names in SVG files are random without a salt.
             settings = mpl.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "holdfast"})
-            # matplotlib would end a PDF file whose disk is full with an error of its own, which hides the reason.
+            # On a full disk matplotlib would end a PDF file with an error of its own, which hides the reason.
             content = BytesIO()
             with settings:
                 figure.savefig(content, format=name, dpi=dpi if name == "png" else "figure", metadata=nothing)

@@ -61,7 +61,7 @@ SHOWN: Mapping[str, str] = {
 
 #: Figures of runs over seeds.
 SUMMED = ("aggregates", "differences")
-#: Figures whose tables ``holdfast run`` writes with ``--plot`` alone.
+#: Figures of tables that ``holdfast run`` writes with ``--plot`` alone.
 _WITH_PLOT = ("mechanisms", "waits", "machine")
 
 

@@ -116,7 +116,7 @@ def error_sentence(error: BaseException) -> str:
 def _plugin_place(error: BaseException) -> str:
     """File and line of the plug-in in which an error arose; empty: it arose in none.
 
-    Code of nobody else is called from Holdfast, but for installed packages and the standard library.
+    Holdfast calls no other code, but for installed packages and the standard library.
     """
     place, inside, trace = "", False, error.__traceback__
     while trace is not None:
