@@ -32,7 +32,7 @@ from tests.strategies.tables import random_job_table
 PACKAGE = ROOT / "docs" / "examples" / "holdfast-example"
 PAGE = ROOT / "docs" / "plugins.md"
 #: In the package and on the page, and how they are named as entry points.
-EXAMPLES = {"AgedShortest": "aged", "YoungestFirst": "youngest", "halving": "halving"}
+EXAMPLES = {"AgedShortest": "aged", "narrow": "narrow", "YoungestFirst": "youngest", "halving": "halving"}
 
 
 @pytest.fixture(scope="session")

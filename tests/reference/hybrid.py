@@ -111,7 +111,7 @@ class Totals:
     @property
     def accounted(self) -> int:
         """Sum of all shares; N x elapsed."""
-        return self.compute + self.setup + self.checkpoint + self.lost + self.warning + self.taken_amounts + self.idle
+        return self.compute + self.setup + self.checkpoint + self.lost + self.warning + self.held + self.idle
 
 
 class Replay(dict[int, Outcome]):

@@ -1,4 +1,4 @@
-"""Three plug-ins for Holdfast: a queue order, an arrival strategy and a reservation strategy.
+"""Four plug-ins for Holdfast: a queue order, a backfilling rule, an arrival strategy and a reservation strategy.
 
 They are those of docs/plugins.md, which tells what they may see and what they may answer.
 """
@@ -14,7 +14,7 @@ from holdfast.policies.arrival import PreemptAtArrival
 from holdfast.policies.planning.costs import CostModel
 from holdfast.policies.planning.discretisation import as_distribution
 from holdfast.policies.planning.plan import ReservationPlan
-from holdfast.policies.port import Preempt, Request, Shrink, SystemView, WaitingJob
+from holdfast.policies.port import Preempt, Request, Shrink, Start, SystemView, WaitingJob
 from holdfast.workloads.distributions import Distribution
 from holdfast.workloads.table.job import JobType
 
@@ -27,6 +27,19 @@ class AgedShortest:
 
     def __call__(self, job: WaitingJob, now: int) -> float:
         return job.walltime - self.pace * (now - job.submit)
+
+
+def narrow(view: SystemView) -> list[Start]:
+    """In order; once a job must wait, only small ones."""
+    free, blocked, starts = view.free, False, []
+    for job in view.queue:
+        ends = all(view.now + job.walltime <= window.start for window in view.windows)
+        if ends and job.nodes <= free and (not blocked or job.nodes <= 4):
+            starts.append(Start(job.job_id, job.nodes))
+            free -= job.nodes
+        else:
+            blocked = True
+    return starts
 
 
 class YoungestFirst(PreemptAtArrival):

@@ -153,7 +153,7 @@ def test_nodes_that_are_refused(nodes: Any, said: str) -> None:
         ([{"name": "a b", "nodes": "n1"}], "partitions[0].name must be a name without blanks, commas, brackets, "
          "quotes, '&' and '|', not 'a b'"),
         ([{"name": "a", "nodes": "n1", "max_time": "soon"}], "partitions[0].max_time must be a duration such as 90s, "
-         "30m, 12h, 1h30m, 5y, not 'soon'"),
+         "30m, 12h, 1h30m, 5y, 04:30:00, not 'soon'"),
         ([{"name": "a", "nodes": "n1", "max_time": "0s"}], "partitions[0].max_time must be a duration above 0 and up "
          "to 1,000,000,000,000 s, not 0.0"),
         ([{"name": "a", "nodes": "n1", "max_time": float("inf")}], "partitions[0].max_time must be a finite duration, "
