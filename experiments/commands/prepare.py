@@ -14,7 +14,7 @@ from holdfast.experiments.commands.asking.arguments import (
     read_log,
 )
 from holdfast.experiments.commands.asking.lifecycle_options import Life
-from holdfast.experiments.terminal import warn
+from holdfast.experiments.terminal import fill, warn
 from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
 from holdfast.workloads.ground.parameters import Group, Nodes, Parameter, Seed
 from holdfast.workloads.hybrid.type_mix import PREPARING, Assignment
@@ -67,7 +67,7 @@ def main(arguments: Arguments) -> None:
     jobs, remarks = life.of_jobs(trace, assign(trace, assignment, seed=arguments.seed))
     write_job_table(jobs, arguments.output)
     print(describe_reading(trace) + remarks)
-    print(composition(jobs, trace.unit, spot_jobs(trace, assignment.types)))
+    print(fill(composition(jobs, trace.unit, spot_jobs(trace, assignment.types)), rest="  "))
     print(f"{len(jobs):,} jobs written to {arguments.output}")
     lopsided = imbalance(trace, jobs, assignment)
     if lopsided:

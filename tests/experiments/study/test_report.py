@@ -259,10 +259,12 @@ def test_the_report_is_whole_and_needs_nothing_else(report_parts: tuple[Path, di
 def test_what_fails_is_told_and_the_others_go_on(report_parts: tuple[Path, dict[str, Done], str]) -> None:
     directory, items, html = report_parts
     assert {name for name, item in items.items() if not item.error} == set(GOOD)
-    assert items["hybrid-fig2"].error == "a defect of Holdfast or of a plug-in: <too> small"
+    line = measure_plain.__code__.co_firstlineno + 4
+    place = f"{Path(__file__).name}, line {line}"
+    assert items["hybrid-fig2"].error == f"a defect of Holdfast or of a plug-in ({place}): <too> small"
     assert "measure_plain" in items["hybrid-fig2"].details
     assert items["hybrid-fig3"].error.endswith("exit status 7")
-    assert "a defect of Holdfast or of a plug-in: &lt;too&gt; small" in html
+    assert f"a defect of Holdfast or of a plug-in ({place}): &lt;too&gt; small" in html
     assert "<b>bold" not in html
     assert not (directory / "hybrid-fig2.json").exists()
 
