@@ -274,7 +274,7 @@ class Machine:
         return sum(len(kind.names) for kind in self.kinds)
 
     @cached_property
-    def unused(self) -> int:
+    def unused_node_count(self) -> int:
         """Number of nodes in no partition."""
         return self.size - len({name for partition in self.partitions for name in partition.nodes})
 

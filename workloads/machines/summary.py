@@ -57,8 +57,8 @@ def _head(machine: Machine) -> Iterator[str]:
         yield f"estimated from {machine.origin}: what its jobs never used is missing"
     elif machine.origin:
         yield f"from {machine.origin}"
-    if machine.unused:
-        yield f"nodes in no partition, which run no jobs: {machine.unused:,}"
+    if machine.unused_node_count:
+        yield f"nodes in no partition, which run no jobs: {machine.unused_node_count:,}"
 
 
 def _kinds(machine: Machine) -> tuple[Sequence[str], list[Sequence[str]]]:

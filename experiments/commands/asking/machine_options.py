@@ -114,10 +114,10 @@ def fit_log(path: str, machine: str, reading: LogReading, *, cancelled: bool = F
 def machine_remarks(workload: MachineWorkload, users: Sequence[str], reading: LogReading) -> tuple[str, ...]:
     """Sentences about what a replay on this machine does not know; ``users`` are those of the jobs."""
     machine, found = workload.machine, list[str]()
-    if machine.unused:
+    if machine.unused_node_count:
         found.append(
-            f"nodes in no partition, which run no jobs but count in the utilisation: {machine.unused:,}; add them to "
-            "the nodes of a partition"
+            f"nodes in no partition, which run no jobs but count in the utilisation: {machine.unused_node_count:,}; "
+            "add them to the nodes of a partition"
         )
     names = {
         "QOS": ("qos", {request.qos for request in workload.requests}),
