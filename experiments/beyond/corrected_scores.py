@@ -67,7 +67,7 @@ def score_rows(rows: Sequence[Row], seed: int) -> list[Row]:
 def _scores(test: BackTest, corrected: WaitQuantiles, seed: int, *key: Any) -> Iterator[Row]:
     for name in METHODS:
         forecast = corrected if name == CORRECTED else WaitQuantiles(LEVELS, test.quantiles[name])
-        low, high = (forecast.share(test.wait + shift) for shift in (-_SECOND, _SECOND))
+        low, high = forecast.share_before(test.wait - _SECOND), forecast.share(test.wait + _SECOND)
         # A start that equals some quantiles has a random place among their levels.
         rank = low + (high - low) * float(stream(seed, "rank", name, *key).random())
         quantiles = forecast.report_quantiles()

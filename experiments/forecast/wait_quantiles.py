@@ -70,6 +70,13 @@ class WaitQuantiles(NamedTuple):
         places, shares = cdf_knots(to_scale(self.seconds), self.levels)
         return float(np.interp(to_scale(time) + _APART * len(places), places, shares))
 
+    def share_before(self, time: float) -> float:
+        """Probability of a start before a time [s]: at several equal quantiles it is the lowest of their levels."""
+        if time <= 0:
+            return 0.0
+        places, shares = cdf_knots(to_scale(self.seconds), self.levels)
+        return float(np.interp(to_scale(time) - _APART, places, shares))
+
 
 class Knots(NamedTuple):
     """Knots of a distribution function that is linear between them.

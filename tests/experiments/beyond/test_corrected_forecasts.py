@@ -83,10 +83,12 @@ def test_too_narrow_intervals_are_corrected_and_experts_scored_beside() -> None:
         assert errors["nearest"] > 5 * errors[CORRECTED]
 
 
-def test_a_start_among_equal_quantiles_has_a_random_place() -> None:
+@pytest.mark.parametrize("wait", [0.0, 1.0])
+def test_a_start_among_equal_quantiles_has_a_random_place(wait: float) -> None:
+    # A log counts whole seconds: a wait of one second equals a forecast of none.
     rows = made_rows(200, 1.0)
     zeros = " ".join(["0.0"] * len(LEVELS))
-    rows = [{**row, "wait_s": 0.0, "simulation": zeros} for row in rows]
+    rows = [{**row, "wait_s": wait, "simulation": zeros} for row in rows]
     ranks = [row["rank"] for row in score_rows(rows, 0) if row["method"] == "simulation"]
     assert np.histogram(ranks, 4, (0, 1))[0] == pytest.approx([90] * 4, abs=30)
 

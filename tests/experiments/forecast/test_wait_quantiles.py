@@ -59,3 +59,12 @@ def test_the_share_of_starts_within_a_time() -> None:
     assert (at_once.share(-1e-6), at_once.share(0.0), at_once.share(1e-6)) == (0.0, *[pytest.approx(0.5)] * 2)
     in_an_hour = WaitQuantiles((0.2, 0.4, 0.6, 0.8), (600.0, 3600.0, 3600.0, 7200.0))
     assert in_an_hour.share(3600.0) == pytest.approx(0.6)
+
+
+def test_the_share_of_starts_before_a_time() -> None:
+    at_once = WaitQuantiles((0.25, 0.5, 0.75), (0.0, 0.0, 600.0))
+    assert at_once.share_before(0.0) == 0.0
+    assert at_once.share_before(1e-6) == pytest.approx(0.5)
+    in_an_hour = WaitQuantiles((0.2, 0.4, 0.6, 0.8), (600.0, 3600.0, 3600.0, 7200.0))
+    assert in_an_hour.share_before(3600.0) == pytest.approx(0.4)
+    assert in_an_hour.share_before(5000.0) == pytest.approx(in_an_hour.share(5000.0))
