@@ -75,6 +75,6 @@ def main(arguments: Arguments) -> None:
         if arguments.json != "-":
             print(f"written to {table}, {png}, {pdf}")
     if arguments.json is not None:
-        from holdfast.experiments.planning.plan_document import write_json
+        from holdfast.experiments.output.json_files import write_json
 
         write_json(arguments.json, found.document())

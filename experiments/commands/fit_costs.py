@@ -46,8 +46,8 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
+    from holdfast.experiments.output.json_files import write_sealed_json
     from holdfast.experiments.planning.cost_file import fits_table
-    from holdfast.experiments.planning.plan_document import write_document
     from holdfast.policies.planning.waits.document import to_document
     from holdfast.policies.planning.waits.fitting import fit_waits
 
@@ -61,7 +61,7 @@ def main(arguments: Arguments) -> None:
 
         figure = plot_costs(pairs.walltimes, pairs.waits, pairs.nodes, model, pairs.title)
     if arguments.output:
-        write_document(arguments.output, to_document(model, holdfast=VERSION, source=dict(pairs.source)))
+        write_sealed_json(arguments.output, to_document(model, holdfast=VERSION, source=dict(pairs.source)))
     drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.output == "-":
         return

@@ -56,7 +56,7 @@ def main(arguments: Arguments) -> None:
     with printed_text(arguments.json):
         document = _describe(arguments)
     if arguments.json is not None:
-        from holdfast.experiments.planning.plan_document import write_json
+        from holdfast.experiments.output.json_files import write_json
 
         write_json(arguments.json, document)
 

@@ -125,9 +125,9 @@ def _store(arguments: Arguments, simulation: Simulation, mechanism: str, directo
     from holdfast.experiments.figures.planning.loop import plot_loop
     from holdfast.experiments.figures.style import save
     from holdfast.experiments.output.atomic_replace import handover
+    from holdfast.experiments.output.json_files import write_sealed_json
     from holdfast.experiments.output.manifest import seal
     from holdfast.experiments.planning.closed_loop import COLUMNS
-    from holdfast.experiments.planning.plan_document import write_document
     from holdfast.experiments.recordings.run_file import PICTURE_FILES, RUN
     from holdfast.experiments.tables import write_csv
     from holdfast.policies.planning.waits.document import to_document
@@ -143,7 +143,7 @@ def _store(arguments: Arguments, simulation: Simulation, mechanism: str, directo
         if simulation.prepared:
             write_job_table(simulation.jobs, new / "jobs.csv")
         write_csv(new / "rounds.csv", rows, COLUMNS)
-        write_document(str(new / "costs.json"), costs)
+        write_sealed_json(str(new / "costs.json"), costs)
         save(plot_loop(rows), new / "loop")
         configuration = {"holdfast": VERSION, **simulation.configuration}
         seal(new, RUN, {**configuration, "rounds": arguments.rounds, "tolerance": arguments.tolerance}, PICTURE_FILES)

@@ -149,6 +149,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
+    from holdfast.experiments.output.json_files import write_sealed_json
     from holdfast.experiments.planning.plan_document import (
         comparison_row,
         comparison_table,
@@ -156,7 +157,6 @@ def main(arguments: Arguments) -> None:
         outcome,
         plan_table,
         request_sentence,
-        write_document,
     )
     from holdfast.policies.planning.planner import Planning, refuse_checkpoints
     from holdfast.workloads.ground.errors import InputError
@@ -188,7 +188,7 @@ def main(arguments: Arguments) -> None:
 
         figure = plot_plan(entry, distribution, f"{title} plan for {origin}", runs)
     if arguments.json:
-        write_document(arguments.json, entry)
+        write_sealed_json(arguments.json, entry)
     drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.json == "-":
         return
@@ -271,9 +271,10 @@ def _distribution(
     arguments: Arguments, costs: CostModel, strategy: str, grid: dict[str, Any]
 ) -> tuple[Distribution, np.ndarray | None, str, str]:
     """Distribution of the runtime, the past runs if it comes from them, its description, and a table of the fits."""
-    from holdfast.experiments.planning.plan_document import clock, fit_table
+    from holdfast.experiments.planning.plan_document import fit_table
     from holdfast.experiments.planning.plan_inputs import make_distribution, parse_unit, read_runs
     from holdfast.policies.planning.planner import fit_runs
+    from holdfast.workloads.ground.units import walltime_text
 
     unit = parse_unit(arguments.unit)
     if arguments.runs is None:
@@ -284,7 +285,7 @@ def _distribution(
     runs = read_runs(arguments.runs, arguments.column, unit)
     report = fit_runs(runs, how, costs, strategy, grid)
     # The range shows runtimes that were read in a wrong unit.
-    reach = f"{clock(runs.min())} to {clock(runs.max())}"
+    reach = f"{walltime_text(runs.min())} to {walltime_text(runs.max())}"
     origin = f"{len(runs):,} past runs of {Path(arguments.runs).name}, {reach}, fitted by {report.chosen.name}"
     return report.chosen.good(), runs, origin, fit_table(report.rows())
 

@@ -37,7 +37,7 @@ def main(arguments: RunOptions) -> None:
     with printed_text(arguments.json):
         answer = _run(arguments)
     if arguments.json is not None:
-        from holdfast.experiments.planning.plan_document import write_json
+        from holdfast.experiments.output.json_files import write_json
 
         write_json(arguments.json, answer.document())
 

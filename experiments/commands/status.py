@@ -37,7 +37,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.planning.plan_document import write_json
+    from holdfast.experiments.output.json_files import write_json
     from holdfast.experiments.slurm.accounting import query_accounting, read_entries
     from holdfast.experiments.slurm.status import locate_sequence
     from holdfast.experiments.slurm.workdir import read_remains, read_sequence

@@ -43,7 +43,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.planning.plan_document import write_json
+    from holdfast.experiments.output.json_files import write_json
     from holdfast.experiments.sweeps.progress import CountBar
     from holdfast.experiments.whatif.question import whatif
     from holdfast.workloads.logs.readers import read_trace

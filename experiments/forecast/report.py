@@ -13,6 +13,7 @@ from holdfast.experiments.forecast.track_record import FEWEST, Quality
 from holdfast.experiments.tables import render
 from holdfast.workloads.ground.columns import Quantity
 from holdfast.workloads.ground.job_ids import job_id_text
+from holdfast.workloads.ground.units import walltime_text
 
 __all__ = [
     "FROM_NOW",
@@ -181,7 +182,7 @@ def advice_sentence(advice: Advice) -> str:
     if best.completes < 1:
         text += f" and completes with {100 * best.completes:.0f} % probability; otherwise "
         text += "a checkpoint keeps its work" if best.saves else "its work is lost"
-        text += f", and {format_duration(best.next or 0.0)} are asked for next"
+        text += f", and {walltime_text(best.next or 0.0)} are asked for next"
     own = advice.request_for("own")
     other = own if own is not None and own is not best else advice.request_for("planner")
     if other is not None and other is not best:
@@ -193,7 +194,7 @@ def advice_sentence(advice: Advice) -> str:
 
 
 def _request_text(request: Request) -> str:
-    return f"{request.nodes:,} node{'s' * (request.nodes != 1)} for {format_duration(request.walltime)}"
+    return f"{request.nodes:,} node{'s' * (request.nodes != 1)} for {walltime_text(request.walltime)}"
 
 
 def _span(seconds: float) -> str:
@@ -210,14 +211,14 @@ def advice_table(advice: Advice, unit: str = "nodes", heading: str = "") -> str:
     columns = [
         Quantity("mark", " "),
         Quantity("nodes"),
-        Quantity("walltime", unit="h", scale=_HOUR, digits=2),
+        Quantity("asked", "walltime", "HH:MM:SS"),
         Quantity("wait", "mean", "h", "wait", _HOUR, 1),
         Quantity("wait_p05", "5 %", "h", "wait", _HOUR, 1),
         Quantity("wait_p95", "95 %", "h", "wait", _HOUR, 1),
         *simulated,
         Quantity("backfilled", unit="%", scale=100, digits=0),
         Quantity("completes", unit="%", scale=100, digits=0),
-        Quantity("next_walltime", "then", "h", "", _HOUR, 2),
+        Quantity("then", unit="HH:MM:SS"),
         Quantity("response", "mean", "h", "response", _HOUR, 1),
         Quantity("response_p05", "5 %", "h", "response", _HOUR, 1),
         Quantity("response_p95", "95 %", "h", "response", _HOUR, 1),
@@ -225,7 +226,15 @@ def advice_table(advice: Advice, unit: str = "nodes", heading: str = "") -> str:
         Quantity(f"gain_{other}_low", "low", "h", f"less than {other}", _HOUR, 1),
         Quantity(f"gain_{other}_high", "high", "h", f"less than {other}", _HOUR, 1),
     ]
-    rows = [{**row, "mark": ", ".join([*(["best"] * row["best"]), *row["names"]])} for row in advice.rows()]
+    rows = [
+        {
+            **row,
+            "mark": ", ".join([*(["best"] * row["best"]), *row["names"]]),
+            "asked": walltime_text(row["walltime"]),
+            "then": walltime_text(row["next_walltime"]) if row["next_walltime"] is not None else None,
+        }
+        for row in advice.rows()
+    ]
     return _with_heading(heading, render(rows, columns, unit))
 
 

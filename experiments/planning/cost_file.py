@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.experiments.planning.plan_document import clock
 from holdfast.experiments.tables import render
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.checksums import UNSEALED, is_sealed
@@ -15,6 +14,7 @@ from holdfast.workloads.ground.columns import Quantity
 from holdfast.workloads.ground.documents import parse_json
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.files import decode_text, read_bytes
+from holdfast.workloads.ground.units import walltime_text
 from holdfast.workloads.ground.wording import sizes_in_words, span_of_sizes
 
 if TYPE_CHECKING:
@@ -136,4 +136,5 @@ class Prices:
         most = self.model.fit_for(self.nodes).walltime_to
         if most is None or longest <= most:
             return ""
-        return f"waits beyond {clock(most)}, the longest request of the fit, are extrapolated: up to {clock(longest)}"
+        own, fitted = walltime_text(longest), walltime_text(most)
+        return f"waits beyond {fitted}, the longest request of the fit, are extrapolated: up to {own}"

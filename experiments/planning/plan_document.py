@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.experiments.tables import render
 from holdfast.experiments.terminal import WIDTH
-from holdfast.workloads.ground.checksums import seal_json
 from holdfast.workloads.ground.columns import Quantity
-from holdfast.workloads.ground.files import atomic_open
+from holdfast.workloads.ground.units import walltime_text
 from holdfast.workloads.ground.wording import join_words
 
 if TYPE_CHECKING:
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
     from holdfast.workloads.distributions.distribution import Distribution
 
 __all__ = [
-    "clock",
     "comparison_row",
     "comparison_table",
     "document",
@@ -28,8 +24,6 @@ __all__ = [
     "outcome",
     "plan_table",
     "request_sentence",
-    "write_document",
-    "write_json",
 ]
 
 
@@ -63,17 +57,6 @@ def document(plan: ReservationPlan, distribution: Distribution) -> dict[str, Any
         **({"growth": plan.growth.to_dict()} if plan.growth is not None else {}),
         "reservations": [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)],
     }
-
-
-def clock(seconds: float) -> str:
-    """Format seconds for a batch system, rounded up so that a reservation is never too short.
-
-    >>> clock(3600.0), clock(90061.2), clock(359999.5)
-    ('01:00:00', '25:01:02', '100:00:00')
-    """
-    # Ignore rounding errors of a sum above a full second.
-    whole = math.ceil(seconds - 1e-6)
-    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 _RESERVATIONS = (
@@ -112,9 +95,9 @@ def plan_table(document: Mapping[str, Any], most: int | None = 20) -> str:
             **row,
             "number": number,
             "length": math.ceil(row["length"] - 1e-6),
-            "clock": clock(row["length"]),
+            "clock": walltime_text(row["length"]),
             "checkpoint": row["checkpoint"] if row["checkpointed"] else "no",
-            "milestone": clock(row["milestone"]),
+            "milestone": walltime_text(row["milestone"]),
         }
         for number, row in enumerate(document["reservations"], 1)
     ]
@@ -140,8 +123,8 @@ def outcome(plan: Mapping[str, Any], needed: float) -> str:
     """
     cost, least = plan["expected_cost"], plan["omniscient_cost"]
     return (
-        f"{plan['strategy']}: expected cost {cost:,.0f} s ({clock(cost)}), {cost / least:.3f} x that of an omniscient "
-        f"user ({least:,.0f} s); {needed:.2f} reservations on average"
+        f"{plan['strategy']}: expected cost {cost:,.0f} s ({walltime_text(cost)}), {cost / least:.3f} x that of an "
+        f"omniscient user ({least:,.0f} s); {needed:.2f} reservations on average"
     )
 
 
@@ -153,7 +136,7 @@ def request_sentence(plan: Mapping[str, Any]) -> str:
     'Ask for 01:00:00; if the job has not ended then, for 02:00:00, from its last checkpoint.'
     """
     rows = plan["reservations"]
-    first, *rest = (clock(row["length"]) for row in rows)
+    first, *rest = (walltime_text(row["length"]) for row in rows)
     if not rest:
         return f"Ask for {first}."
     named = join_words(rest) if len(rest) <= _NAMED else f"{', '.join(rest[:_NAMED])} and so on"
@@ -170,12 +153,12 @@ def comparison_row(plan: ReservationPlan, distribution: Distribution, runs: Any 
     return {
         "strategy": plan.strategy,
         "cost": cost,
-        "clock": clock(cost),
+        "clock": walltime_text(cost),
         "normalised": cost / float(plan.omniscient_cost(distribution)),
         "past": None if runs is None else float(plan.paid_cost(runs).mean()),
         "reservations": len(plan.milestones),
         "expected": float(plan.expected_reservations(distribution)),
-        "first": clock(float(plan.length[0])),
+        "first": walltime_text(float(plan.length[0])),
     }
 
 
@@ -228,23 +211,3 @@ def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
     if chosen["cost"] is not None and chosen["cost"] > least:
         lines.append(_NOT_CHEAPEST)
     return "\n".join(lines)
-
-
-def write_document(path: str, document: Mapping[str, Any]) -> None:
-    """Write a plan or costs as JSON with a digest, which finds changes; ``-`` is standard output."""
-    _write(path, seal_json(document, allow_nan=False))
-
-
-def write_json(path: str, document: Mapping[str, Any]) -> None:
-    """Write a document as JSON; ``-`` is standard output."""
-    _write(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
-
-
-def _write(path: str, text: str) -> None:
-    # The only control character that is legal unescaped in JSON but unsafe for a terminal.
-    text = text.replace("\x7f", "\\u007f")
-    if path == "-":
-        sys.stdout.write(text)
-        return
-    with atomic_open(path) as file:
-        file.write(text)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdfast.experiments.planning.plan_document import clock
 from holdfast.experiments.tables import render
 from holdfast.workloads.ground.columns import Quantity
 from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import walltime_text
 
 if TYPE_CHECKING:
     from holdfast.policies.planning.costs import CostModel
@@ -173,8 +173,8 @@ def links_table(links: Iterable[Link]) -> str:
     rows = [
         {
             "number": link.number,
-            "limit": clock(link.minutes * MINUTE),
-            "save": clock(link.save_after) if link.checkpointed else "no",
+            "limit": walltime_text(link.minutes * MINUTE),
+            "save": walltime_text(link.save_after) if link.checkpointed else "no",
             "restart": link.restart,
         }
         for link in links

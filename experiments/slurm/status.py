@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.experiments.planning.plan_document import clock
 from holdfast.experiments.slurm.accounting import AccountedJob
 from holdfast.experiments.slurm.job_chain import MINUTE
 from holdfast.experiments.slurm.reservation_sequence import Sequence
 from holdfast.experiments.slurm.workdir import Record, Remains
 from holdfast.experiments.tables import render
 from holdfast.workloads.ground.columns import Quantity
+from holdfast.workloads.ground.units import walltime_text
 
 __all__ = ["SequenceStatus", "locate_sequence"]
 
@@ -95,7 +95,7 @@ class SequenceStatus:
     def _headline(self) -> str:
         reservations = f"{self.ran} of {len(self.rows)} reservations ran"
         if self.state == "done":
-            return f"{self.name}: done after {clock(self.runtime or 0)} of work; {reservations}"
+            return f"{self.name}: done after {walltime_text(self.runtime or 0)} of work; {reservations}"
         descriptions = {
             "not submitted": "not submitted; 'holdfast submit' with --go submits it",
             "submitted in part": "submitted in part, and held; 'bash submit.sh' in its directory goes on",
@@ -198,4 +198,4 @@ def _state(remains: Remains, rows: list[dict[str, Any]]) -> str:
 
 
 def _clock(seconds: float | None) -> str | None:
-    return None if seconds is None else clock(seconds)
+    return None if seconds is None else walltime_text(seconds)

@@ -24,6 +24,7 @@ __all__ = [
     "parse_duration",
     "to_seconds",
     "to_ticks",
+    "walltime_text",
 ]
 
 #: Ticks in a second.
@@ -97,6 +98,17 @@ def duration_text(seconds: float) -> str:
         if seconds and not seconds % _UNITS[unit]:
             return f"{seconds / _UNITS[unit]:.0f}{unit}"
     return f"{seconds:g}"
+
+
+def walltime_text(seconds: float) -> str:
+    """Format a walltime as HH:MM:SS for a batch system, rounded up so that a request is never too short.
+
+    >>> walltime_text(3600.0), walltime_text(90061.2), walltime_text(359999.5)
+    ('01:00:00', '25:01:02', '100:00:00')
+    """
+    # Ignore rounding errors of a sum above a full second.
+    whole = math.ceil(seconds - 1e-6)
+    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 def parse_duration(text: str | float, parameter: str = "duration", most: float = math.inf) -> float:

@@ -174,7 +174,7 @@ class _CobaltRecord:
             submit = seconds_of_date(queued, "QUEUED_TIMESTAMP") if queued else None
             wait = None if submit is None else seconds_of_date(row[self.start], "START_TIMESTAMP") - submit
             if wait is not None and wait < 0:
-                intake.remarks["started before it was queued: wait unknown"] += 1
+                intake.remarks["started before it was queued (wait unknown)"] += 1
             user = row[self.user].strip() if self.user is not None else ""
             project = row[self.project].strip() if self.project is not None else ""
             queue = "" if self.queue is None else row[self.queue].strip()
@@ -188,5 +188,5 @@ class _CobaltRecord:
         if nodes <= 0 and self.used is not None:
             nodes = whole(row[self.used] or "0", "the number of used nodes")
             if nodes > 0 and self.requested is not None:
-                intake.remarks["no requested nodes: the used taken"] += 1
+                intake.remarks["without requested nodes (the used nodes count)"] += 1
         return nodes

@@ -33,7 +33,7 @@ BROKEN_LINE = "broken line"
 #: Reason for jobs that did not run.
 NO_RUNTIME = "runtime <= 0"
 #: Remark on jobs without a known request.
-NO_WALLTIME = "no walltime: the runtime taken"
+NO_WALLTIME = "without a walltime (the runtime is used)"
 #: Values of a column that a message names, and their length.
 _SHOWN, _LONG = 10, 40
 #: Columns that most logs lack.
@@ -210,7 +210,7 @@ class Intake:
             self.remarks[NO_WALLTIME] += 1
             walltime = runtime
         elif runtime > walltime:
-            self.remarks["ran longer than the walltime: killed there"] += 1
+            self.remarks["ran longer than the walltime (killed at the walltime)"] += 1
             runtime = walltime
             killed = True
         elif stopped and runtime == walltime:
@@ -269,7 +269,7 @@ class Intake:
         free = walltime <= SHORTEST_TIME
         over = ~free & (runtime > walltime)
         tally.note(self.remarks, NO_WALLTIME, kept & free)
-        tally.note(self.remarks, "ran longer than the walltime: killed there", kept & over)
+        tally.note(self.remarks, "ran longer than the walltime (killed at the walltime)", kept & over)
         submitted = submit[kept]
         before = np.concatenate(([self._latest], submitted[:-1]))
         early = np.zeros_like(kept)

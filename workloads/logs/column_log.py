@@ -227,11 +227,11 @@ class _Record:
         if wait is None and submit is not None and start is not None:
             wait = start - submit
             if wait < 0:
-                intake.remarks["started before it was submitted: wait unknown"] += 1
+                intake.remarks["started before it was submitted (wait unknown)"] += 1
         eligible = self._instant(row, "eligible")
         if eligible is not None and submit is not None and eligible > submit and wait is not None and wait >= 0:
             if eligible > submit + wait:
-                intake.remarks["eligible after its start: eligible at its start"] += 1
+                intake.remarks["eligible after the start (the start is used)"] += 1
                 eligible = submit + wait
             wait -= eligible - submit
         nodes = -(-whole(self._text(row, self.size) or "0", f"the number of {self.size}") // self.per_node)
@@ -283,5 +283,5 @@ class _Record:
             return whole(text, "id")
         except ValueError:
             if text:
-                intake.remarks["id is no number: the row's taken"] += 1
+                intake.remarks["id is not a number (the row number is used)"] += 1
             return self.row

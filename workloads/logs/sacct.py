@@ -206,7 +206,7 @@ class _SacctRecord:
         tasks = () if array is None else expand_tasks(array)
         intake.excluded[_NEVER_STARTED] += sum(map(len, tasks)) or 1
         if (array is not None and (array[3] or not tasks)) or CUT_ARRAY.fullmatch(ids):
-            intake.remarks["array of jobs not named in full: those named counted, or one"] += 1
+            intake.remarks["array without all ids of its jobs (the named jobs count, or one)"] += 1
         if state == "CANCELLED":
             # A line that is left out anyway may be wrong.
             with suppress(ValueError):
@@ -227,7 +227,7 @@ class _SacctRecord:
             start, runtime, walltime = submit, end - submit, walltime - (submit - start)
         eligible = self._eligible(row, submit)
         if eligible is not None and eligible > start:
-            intake.remarks["eligible after its start: eligible at its start"] += 1
+            intake.remarks["eligible after the start (the start is used)"] += 1
             eligible = start
         wait = None if submit is None else start - (submit if eligible is None else eligible)
         stopped, partition = state == "TIMEOUT", self._partition(row)

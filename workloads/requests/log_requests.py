@@ -19,6 +19,7 @@ from holdfast.workloads.ground.lines import lines_with_ends
 from holdfast.workloads.ground.numbers import decimal, integer
 from holdfast.workloads.ground.text_cells import Columns, seconds_of_date
 from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
+from holdfast.workloads.logs.cleaning import NO_WALLTIME
 from holdfast.workloads.logs.filters import Choice, Where
 from holdfast.workloads.logs.job_selection import select
 from holdfast.workloads.logs.readers import read_trace
@@ -462,7 +463,7 @@ def _table_jobs(data: bytes, path: str | Path, layout: Layout) -> LogRequests:
         text = row[place[0]].strip() if place else ""
         user = row[places["user"][0]].strip() if "user" in places else ""
         if not walltime or walltime <= 0:
-            remarks["no requested walltime: the runtime taken"] += 1
+            remarks[NO_WALLTIME] += 1
             walltime = runtime
         job_id = int(text) if text.isdecimal() else number
         jobs.append(RecordedJob(job_id, submit, walltime, min(runtime, walltime), start, user, request))

@@ -326,7 +326,7 @@ def read_record(question: Question, present: Present, drawing: DrawingOptions, r
 
 def write_document(path: str, facts: Mapping[str, Any]) -> None:
     """Write facts as JSON and print a message; ``-`` is standard output, without a message."""
-    from holdfast.experiments.planning.plan_document import write_json
+    from holdfast.experiments.output.json_files import write_json
 
     write_json(path, facts)
     if path != "-":

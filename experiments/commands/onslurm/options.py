@@ -38,7 +38,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.planning.plan_document import write_json
+    from holdfast.experiments.output.json_files import write_json
     from holdfast.experiments.slurm.site_options import site_options
     from holdfast.experiments.slurm.site_snapshot import expand_snapshots
 

@@ -16,11 +16,12 @@ import pytest
 
 from holdfast.experiments import cli
 from holdfast.experiments.figures.planning.plans import plot_plan
-from holdfast.experiments.planning.plan_document import clock, fit_table, plan_table
+from holdfast.experiments.planning.plan_document import fit_table, plan_table
 from holdfast.experiments.planning.plan_inputs import DISTRIBUTIONS, make_distribution, parse_unit, read_runs
 from holdfast.policies.planning.costs import CostModel
 from holdfast.workloads.fits import selection
 from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import walltime_text
 from tests.fuzz.plans import command_line, fault
 from tests.places import GOLDEN, ROOT
 
@@ -129,7 +130,7 @@ def test_files_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     told = json.loads((tmp_path / "plan.json").read_text())
     assert told["omniscient_cost"] == pytest.approx(1.5 * 3600 + 60)
     assert not any(row["checkpointed"] for row in told["reservations"])
-    assert clock(told["reservations"][0]["length"]) in out
+    assert walltime_text(told["reservations"][0]["length"]) in out
     assert out.count("no-ckpt") == 1, "without --compare no other strategy is shown"
 
 
@@ -251,9 +252,9 @@ def test_runs_are_read(tmp_path: Path) -> None:
 
 
 def test_reservations_are_rounded_up_to_seconds() -> None:
-    assert clock(59.2) == "00:01:00"
-    assert clock(60.0 + 1e-9) == "00:01:00", "a rounding error is no second"
-    assert clock(360000) == "100:00:00"
+    assert walltime_text(59.2) == "00:01:00"
+    assert walltime_text(60.0 + 1e-9) == "00:01:00", "a rounding error is no second"
+    assert walltime_text(360000) == "100:00:00"
 
 
 def test_long_plans_are_cut_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -305,7 +306,7 @@ def test_past_runs(how: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert told["reservations"][-1]["milestone"] >= longest * (1 - 1e-12)
     assert cli.main(["plan", *words.split(), "--compare"]) == 0
     out = capsys.readouterr().out
-    reach = f"{clock(read_runs(runs, 'minutes', 60.0).min())} to {clock(longest)}"
+    reach = f"{walltime_text(read_runs(runs, 'minutes', 60.0).min())} to {walltime_text(longest)}"
     assert f"12 past runs of runs.csv, {reach}, fitted by {how}" in out
     # Rules of thumb look at the runs themselves.
     rule = plan(capsys, f"--runs {runs} --column minutes --unit m --fit {how} --strategy maximum")

@@ -24,6 +24,7 @@ from holdfast.policies.planning.costs import CostModel
 from holdfast.simulator.start_times import first_starts, starts_by_walltime
 from holdfast.workloads.distributions import DiscreteDistribution
 from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.ground.units import walltime_text
 from holdfast.workloads.table.job import Job, JobType
 
 NODES = 16
@@ -310,8 +311,8 @@ def test_the_command(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert {request["nodes"] for request in facts["requests"]} == {1, 2}
     assert facts["gains"]["over_own"]["low"] > 0
     assert facts["plan"]["reservations"][0]["length"] == best["walltime"]
-    assert f"Ask for 1 node for {best['walltime'] / 3600:.1f} h: the expected response time is" in told
-    assert "less than with your own request of 1 node for 11.0 h" in told
+    assert f"Ask for 1 node for {walltime_text(best['walltime'])}: the expected response time is" in told
+    assert "less than with your own request of 1 node for 11:00:00" in told
     assert "a checkpoint keeps its work" in told
     assert "come from draws in which the request is backfilled" in told
     assert cli.main([*words[:-5], "1,2", "--serial", "0.98"]) == 0

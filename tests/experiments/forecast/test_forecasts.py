@@ -401,4 +401,4 @@ def test_a_real_slurm_site(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["forecast", *words, "--job", "33"]) == 2
     assert "job 33 must be a waiting one, and runs already at" in capsys.readouterr().err
     assert cli.main(["advise", *words, "--nodes", "4", "--walltime", "15m"]) == 0
-    assert "Ask for 4 nodes for 15 min" in capsys.readouterr().out
+    assert "Ask for 4 nodes for 00:15:00" in capsys.readouterr().out

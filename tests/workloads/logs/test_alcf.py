@@ -74,7 +74,7 @@ def test_names_of_older_tables():
 def test_requested_nodes_fall_back_to_the_used():
     trace = parse({"NODES_REQUESTED": "0.0"})
     assert trace.jobs[0].nodes == 128
-    assert trace.remarks == {"no requested nodes: the used taken": 1}
+    assert trace.remarks == {"without requested nodes (the used nodes count)": 1}
     assert parse({}, names=[name for name in ROW if name != "NODES_REQUESTED"]).jobs[0].nodes == 128
 
 
@@ -101,7 +101,7 @@ def test_runs_beyond_the_walltime_and_starts_before_the_queue():
     trace = parse({"RUNTIME_SECONDS": "9000"}, {"START_TIMESTAMP": "2019-01-31 22:59:59"})
     assert (trace.jobs[0].runtime, trace.jobs[0].killed) == (7200, True)
     assert trace.jobs[1].wait is None
-    assert trace.remarks["started before it was queued: wait unknown"] == 1
+    assert trace.remarks["started before it was queued (wait unknown)"] == 1
 
 
 def test_machines_of_unknown_size():

@@ -102,7 +102,7 @@ def test_f_data_is_recognised_with_its_zone_and_ids_that_are_no_numbers(tmp_path
         TraceJob(1, T, 4, 1800.0, 7200.0, False, 120.0, "u1"),
         TraceJob(2, T + 180, 1, 3600.0, 3600.0, False, 120.0, "u2"),
     )
-    assert trace.remarks == {"id is no number: the row's taken": 2, "state FAILED": 1}
+    assert trace.remarks == {"id is not a number (the row number is used)": 2, "state FAILED": 1}
 
 
 def test_the_same_jobs_by_a_mapping_a_layout_and_as_csv(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_sacct_tells_when_a_job_was_eligible(eligible: str, expected: float | No
     job = trace.jobs[0]
     assert (job.submit, job.eligible, job.wait, job.start) == (1000.0, expected, wait, 1500.0)
     assert job.queued == job.submit if expected is None else expected
-    told = {"eligible after its start: eligible at its start": 1} if eligible == "1501" else {}
+    told = {"eligible after the start (the start is used)": 1} if eligible == "1501" else {}
     assert trace.remarks == told
 
 

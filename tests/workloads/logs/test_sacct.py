@@ -75,7 +75,7 @@ def test_iso_times_and_clocks():
 def test_without_a_limit_the_runtime_is_the_walltime(limit):
     trace = parse({"TimelimitRaw": limit})
     assert trace.jobs[0].walltime == 3600
-    assert trace.remarks == {"no walltime: the runtime taken": 1}
+    assert trace.remarks == {"without a walltime (the runtime is used)": 1}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,9 @@ def test_a_cancelled_array_is_each_of_its_tasks(ids, tasks):
     gone = {"State": "CANCELLED by 7", "Start": "1700000500", "End": "1700000500", "ElapsedRaw": "0"}
     trace = parse({}, {"JobIDRaw": ids} | gone)
     assert trace.excluded == {"never started": len(tasks)}
-    assert trace.remarks == ({"array of jobs not named in full: those named counted, or one": 1} if ".." in ids else {})
+    assert trace.remarks == (
+        {"array without all ids of its jobs (the named jobs count, or one)": 1} if ".." in ids else {}
+    )
     kept = keep_cancelled_jobs(trace)
     assert kept.excluded == {}
     assert [job.job_id - (5010 << 32) for job in kept.jobs[1:]] == list(tasks)

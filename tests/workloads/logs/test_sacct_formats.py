@@ -205,7 +205,7 @@ def test_steps_and_arrays_whose_ids_are_cut():
     trace = parse(aligned_text(rows, names, widths={"JobID": 12}))
     assert [job.job_id for job in trace.jobs] == [(1234567 << 32) + 1234]
     assert trace.excluded == {"job step": 1, "never started": 1}
-    assert trace.remarks == {"array of jobs not named in full: those named counted, or one": 1}
+    assert trace.remarks == {"array without all ids of its jobs (the named jobs count, or one)": 1}
 
 
 @pytest.mark.parametrize(

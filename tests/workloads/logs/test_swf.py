@@ -55,13 +55,13 @@ def test_walltime_is_the_requested_else_the_runtime():
     trace = parse(line(request=-1))
     assert trace.jobs[0].walltime == trace.jobs[0].runtime == 100
     assert not trace.jobs[0].killed
-    assert trace.remarks == {"no walltime: the runtime taken": 1}
+    assert trace.remarks == {"without a walltime (the runtime is used)": 1}
 
 
 def test_a_job_is_killed_at_its_walltime():
     trace = parse(line(run=300, request=200), line(job=2, run=200, request=200))
     assert [(job.runtime, job.killed) for job in trace.jobs] == [(200, True), (200, False)]
-    assert trace.remarks == {"ran longer than the walltime: killed there": 1}
+    assert trace.remarks == {"ran longer than the walltime (killed at the walltime)": 1}
 
 
 @pytest.mark.parametrize(
