@@ -30,7 +30,12 @@ class Arguments:
     output: Annotated[str, Parameter("directory to write, or to continue in", metavar="DIR", short="-o")] = (
         "out/reproduction"
     )
-    quick: Annotated[bool, Parameter("use small sizes: some minutes for all experiments")] = False
+    quick: Annotated[
+        bool,
+        Parameter(
+            "use small sizes: some minutes for all experiments; for other sizes see holdfast experiment ID --set"
+        ),
+    ] = False
     only: Annotated[
         tuple[str, ...],
         Parameter(

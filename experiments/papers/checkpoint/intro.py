@@ -121,7 +121,7 @@ def _judge(tables: Tables) -> list[Verdict]:
             # The paper sums 27, 61 and 128. After a checkpoint at 40, the last reservation is 7 + 40, not 7 + 60.
             remark = "an erratum of the paper: 128 in its sum should be 108, and the cost 42.32"
         statement = Statement(f"E({name}), with the printed probabilities", f"{row['printed']:.2f}", text("1"))
-        cost = f"{row['cost_rounded']:.2f} (under the law that is used {row['cost']:.4f})"
+        cost = f"{row['cost_rounded']:.2f} (under the distribution used here {row['cost']:.4f})"
         verdicts.append(statement.exact(row["cost_rounded"], cost, remark))
     best = found["S3"]["cost_rounded"]
     for name, claim in (
@@ -153,7 +153,7 @@ def _probabilities(rows: Sequence[Row]) -> Verdict:
         all(Digits(f"{row['printed']:.2f}").equal(row["probability"]) for row in rows),
         "holds if each rounds to the printed digits",
         ", ".join(f"{row['probability']:.4f}" for row in rows),
-        "the law that is used was chosen for them: " + ", ".join(f"{row['used']:.4f}" for row in rows),
+        "the distribution used here was chosen for them: " + ", ".join(f"{row['used']:.4f}" for row in rows),
     )
 
 

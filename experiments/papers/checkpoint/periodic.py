@@ -155,13 +155,13 @@ def _judge(tables: Tables) -> list[Verdict]:
     quirks = bool(settings["as_published"])
     if quirks:
         how = "computed as the authors seem to have"
-        why = "the printed LogNormal row belongs to another law, and the authors' grids are not known"
+        why = "the printed LogNormal row belongs to another distribution, and the authors' grids are not known"
     else:
         how = f"correctly, with gamma = {settings['gamma']:g} h"
         why = (
-            "the printed LogNormal row belongs to another law; without checkpoints and with a > 0 the reservations "
-            "after the first were charged t_k - a; survival was not renormalised after the cut; and the denominator "
-            "was planned on a coarse grid (--set as_published=true)"
+            "the printed LogNormal row belongs to another distribution; without checkpoints and with a > 0 the "
+            "reservations after the first were charged t_k - a; survival was not renormalised after the cut; and the "
+            "denominator was planned on a coarse grid (--set as_published=true)"
         )
     verdicts = [_cells(rows, how, why)]
     if "stated" in tables:

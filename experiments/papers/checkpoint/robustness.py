@@ -101,7 +101,7 @@ def _judge(tables: Tables) -> list[Verdict]:
     varied = "mean" if farthest[0] == "mean" else "deviation"
     measured = f"at most {100 * apart[farthest]:.2f} % apart ({varied} x {farthest[1]:g})"
     if ("mean", 1) in apart:
-        measured += f"; {100 * apart['mean', 1]:.2f} % for the fitted law"
+        measured += f"; {100 * apart['mean', 1]:.2f} % for the fitted distribution"
     same = Statement(
         "DYN-PROG-COUNT and ALL-CKPT perform the same", "lines overlap", figure("7", "its caption, and section 4.4")
     )

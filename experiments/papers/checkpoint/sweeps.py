@@ -144,7 +144,7 @@ def _periodic(name: str, costs: _Costs) -> Verdict:
     if name == "exponential":
         apart = max(abs(own["all-ckpt-periodic"] / own["all-ckpt"] - 1) for own in costs.values())
         claim = f"{NAMES[name]}: ALL-CKPT and its periodic counterpart are identical"
-        remark = "the law is cut at Q(1 - 1e-7), and the periods are whole parts of that"
+        remark = "the distribution is truncated at Q(1 - 1e-7), and each period is a whole fraction of that"
         statement = Statement(claim, "identical", text("4.3"))
         quantity = "the largest relative difference of their costs"
         return most(statement, apart, _BEST, quantity, f"at most {100 * apart:.2f} % apart", remark)
@@ -236,7 +236,9 @@ def _judge_epsilons(tables: Tables) -> list[Verdict]:
     practical = Statement("the number of cells is practical", "50 to 1000", text("4.3"))
     within = f"holds if the cost of each is within {100 * _CONVERGED:g} % of that for epsilon = {_FINEST:g}"
     beyond = f"holds if the cost of each is over {100 * _CONVERGED:g} % above that for epsilon = {_FINEST:g}"
-    remark = "with gamma = 0 Algorithm 1 makes far more cells than the paper reports, so that all laws are closer"
+    remark = (
+        "with gamma = 0 Algorithm 1 makes far more cells than the paper reports, so that all distributions are closer"
+    )
     verdicts = []
     for statement, rule, values, holds, why in (
         (almost, within, usual, max(usual.values(), default=0.0) <= 1 + _CONVERGED, ""),

@@ -98,7 +98,7 @@ def _judge_distributions(tables: Tables) -> list[Verdict]:
         apart = max(abs(point["density"] / point["printed"] - 1.0) for point in own)
         upper = "inf" if row["upper"] is None else f"{row['upper']:g}"
         claim = f"{NAMES[row['law']]}: the density is the printed one"
-        statement = Statement(claim, "f(t)", table("1"), "the law is written down from this formula")
+        statement = Statement(claim, "f(t)", table("1"), "the distribution is implemented from this formula")
         measured = (
             f"at most {apart:.1e} apart; support [{row['lower']:g}, {upper}] h, mean {row['mean']:.4g} h, "
             f"cut at {row['cut_at']:.5g} h"
@@ -217,7 +217,7 @@ def _judge_applications(tables: Tables) -> list[Verdict]:
             reaches(statement, inside, _INSIDE, quantity, f"{100 * inside:.1f} % of it does; {held}", remark)
         )
         claim = f"{row['application']}: the law that is used ends with its support"
-        statement = Statement(claim, support, table("3"), "the law is cut at the ends of the support")
+        statement = Statement(claim, support, table("3"), "the distribution is truncated to the support")
         verdicts.append(
             statement.exact_verdict(
                 abs(own[0] - 1.0) < 1e-9 and own[-1] == 0.0,

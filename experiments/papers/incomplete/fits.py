@@ -119,7 +119,8 @@ def _judge_steps(tables: Tables) -> list[Verdict]:
     rises = Statement(
         "every CDF rises", "a cumulative function", figure("3", "its caption"), "each method only makes CDFs that rise"
     )
-    remark = f"{len(rows) // len(methods)} draws; a domain of 12 to 14 around a mean of 8 is the tail of the normal law"
+    draws = len(rows) // len(methods)
+    remark = f"{draws} draws; a domain of 12 to 14 around a mean of 8 is the tail of the normal distribution"
     return [
         near.each(
             Above(quantity="the paired difference of the RMS distances"), nearer, f"RMS distance: {distances}", remark

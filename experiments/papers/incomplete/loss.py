@@ -111,8 +111,8 @@ def _below(tables: Tables, application: str, size: int, bound: float, source: So
     """Judge whether the loss of the published series, and of an estimator from samples alone, is at most a bound."""
     title, printed = applications()[application].title, f"{100 * bound:.0f} %"
     remarks = {
-        PUBLISHED: "judged by the published series, which knows the true law; the next line is what a user gets",
-        "chosen": "judged by the law that cross-validation chooses among all fits",
+        PUBLISHED: "judged by the published series, for the true distribution; the next line is what a user gets",
+        "chosen": "judged by the distribution that cross-validation chooses among all fits",
     }
     claims = {
         PUBLISHED: f"{title}: {size} runs are enough to lose {printed}",

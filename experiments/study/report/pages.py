@@ -284,10 +284,9 @@ def _provenance(experiments: Sequence[Experiment], answers: Mapping[str, Answer]
     costs = [answer.cost for answer in answers.values() if answer.commit == commit]
     dates = sorted(cost.split(",")[0] for cost in costs)
     hours = sum(process_seconds(cost) or 0.0 for cost in costs) / 3600
-    yield (
-        f"Commit `{commit[:8]}` measured {number} of {len(experiments)} experiments from {dates[0]} to {dates[-1]} in "
-        f"{hours:.1f} process-hours."
-    )
+    days = f"on {dates[0]}" if dates[0] == dates[-1] else f"from {dates[0]} to {dates[-1]}"
+    count = f"{number} of {len(experiments)}"
+    yield f"Commit `{commit[:8]}` measured {count} experiments {days} in {hours:.1f} process-hours."
 
 
 def main(words: Sequence[str]) -> None:
