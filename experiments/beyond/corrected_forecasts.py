@@ -82,7 +82,7 @@ class CorrectedForecasts:
         The other logs; empty: left out.
     """
 
-    moments: int = 1100
+    moments: int = 1200
     jobs: int = 30_000
     years: int = 3
     year_jobs: int = 12_000
