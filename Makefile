@@ -13,7 +13,7 @@ LOWEST_TESTS := tests/simulator/test_scenarios.py tests/simulator/test_simulatio
 	tests/experiments/test_cli.py tests/experiments/test_tables.py
 
 INTERPRETED_TESTS := tests/policies/planning/test_planner.py tests/policies/test_array_queue_pass.py \
-	tests/simulator/resources/test_laws.py tests/simulator/test_plain_replay.py tests/simulator/test_sketch.py \
+	tests/simulator/resources/test_laws.py tests/simulator/test_plain_replay.py tests/simulator/test_fast_starts.py \
 	tests/workloads/logs/test_swf_columns.py
 
 PLAIN := .venv-plain

@@ -282,7 +282,7 @@ FILES = {
     "experiments/slurm/daemons.py": NOTHING,
     "experiments/slurm/lab.py": NOTHING,
     "experiments/slurm/live_replay.py": NOTHING,
-    "experiments/commands/onslurm/compare.py": NOTHING,
+    "experiments/commands/slurm/compare.py": NOTHING,
     "experiments/slurm/submit_lines.py": NOTHING,
     "experiments/slurm/recorded_replay.py": NOTHING,
     "experiments/slurm/site_priorities.py": NOTHING,

@@ -15,8 +15,8 @@ from holdfast.experiments.beyond.schedules import EASY, RECORDED
 from holdfast.experiments.beyond.scores import OURS, method_rows
 from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.study.experiment import Tables
+from holdfast.simulator.fast_starts import FastStarts, PresentJob
 from holdfast.simulator.options import Options
-from holdfast.simulator.sketch.fast_starts import PresentJob, Sketch
 from holdfast.workloads.ground.units import to_seconds, to_ticks
 
 __all__ = ["Departures", "count_departures", "in_hindsight", "why"]
@@ -145,8 +145,8 @@ def in_hindsight(past: Past, place: int) -> float:
         to_ticks(runtimes[other] if job.start is not None else min(runtimes[other], past.requests[other, 1]))
         for other, job in zip(known, jobs, strict=True)
     ]
-    sketch = Sketch(jobs, past.nodes, ticks(at), Options.of(**EASY))
-    starts, _ = sketch.starts(np.array(times), _later(past, first, ran, zero), {own})
+    simulation = FastStarts(jobs, past.nodes, ticks(at), Options.of(**EASY))
+    starts, _ = simulation.starts(np.array(times), _later(past, first, ran, zero), {own})
     return zero + to_seconds(int(starts[own]))
 
 

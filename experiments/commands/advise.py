@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from holdfast.experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
-from holdfast.experiments.commands.asking.cluster_state_options import (
+from holdfast.experiments.commands.options.arguments import JOB_ID, check_outputs, json_file
+from holdfast.experiments.commands.options.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
     RuleOptions,
@@ -14,8 +14,8 @@ from holdfast.experiments.commands.asking.cluster_state_options import (
     read_record,
     write_document,
 )
-from holdfast.experiments.commands.asking.machine_states import NodeRequest, describes_machine, read_machine_present
-from holdfast.experiments.commands.asking.site_snapshots import site_question
+from holdfast.experiments.commands.options.machine_states import NodeRequest, describes_machine, read_machine_present
+from holdfast.experiments.commands.options.site_snapshots import site_question
 from holdfast.experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError, ParameterError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import LogReading, check_outputs, machine_size, read_options
+from holdfast.experiments.commands.options.arguments import LogReading, check_outputs, machine_size, read_options
 from holdfast.workloads.ground.parameters import Nodes, Parameter, wholes
 
 __all__ = ["Arguments", "main"]
@@ -38,7 +38,7 @@ def main(arguments: Arguments) -> None:
     import shlex
     from pathlib import Path
 
-    from holdfast.experiments.commands.asking.cluster_state_options import write_document
+    from holdfast.experiments.commands.options.cluster_state_options import write_document
     from holdfast.experiments.forecast.calibration import calibrate, draw_weeks
     from holdfast.experiments.forecast.log_cursor import Past
     from holdfast.experiments.forecast.sources import read_log

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import TrustOption, check_outputs, json_file
+from holdfast.experiments.commands.options.arguments import TrustOption, check_outputs, json_file
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.parameters import Parameter
 

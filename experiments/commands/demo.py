@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from holdfast.experiments import cli
-from holdfast.experiments.commands.asking.arguments import PaperReading
+from holdfast.experiments.commands.options.arguments import PaperReading
 from holdfast.workloads.ground.parameters import Parameter, Seed, wholes
 
 __all__ = ["Arguments", "main"]

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from holdfast.experiments.commands.asking.arguments import JOB_ID, TrustOption, chosen_run, json_file
-from holdfast.experiments.commands.asking.log_replays import SOURCE, is_log, replay_log
+from holdfast.experiments.commands.options.arguments import JOB_ID, TrustOption, chosen_run, json_file
+from holdfast.experiments.commands.options.log_replays import SOURCE, is_log, replay_log
 from holdfast.workloads.ground.parameters import Parameter, wholes
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.commands.asking.arguments import check_outputs
+    from holdfast.experiments.commands.options.arguments import check_outputs
     from holdfast.experiments.recordings.archive import read_recording
     from holdfast.experiments.stories.worst_jobs import worst, worst_table
     from holdfast.workloads.ground.errors import InputError

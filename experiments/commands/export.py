@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import TrustOption, chosen_run
+from holdfast.experiments.commands.options.arguments import TrustOption, chosen_run
 from holdfast.workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from holdfast.experiments.commands.asking.arguments import (
+from holdfast.experiments.commands.options.arguments import (
     Classes,
     LogReading,
     check_outputs,

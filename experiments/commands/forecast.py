@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from holdfast.experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
-from holdfast.experiments.commands.asking.cluster_state_options import (
+from holdfast.experiments.commands.options.arguments import JOB_ID, check_outputs, json_file
+from holdfast.experiments.commands.options.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
     RuleOptions,
@@ -15,9 +15,9 @@ from holdfast.experiments.commands.asking.cluster_state_options import (
     read_record,
     write_document,
 )
-from holdfast.experiments.commands.asking.command_lines import command_line
-from holdfast.experiments.commands.asking.machine_states import NodeRequest, describes_machine, read_machine_present
-from holdfast.experiments.commands.asking.site_snapshots import site_question
+from holdfast.experiments.commands.options.command_lines import command_line
+from holdfast.experiments.commands.options.machine_states import NodeRequest, describes_machine, read_machine_present
+from holdfast.experiments.commands.options.site_snapshots import site_question
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.parameters import Nodes, Parameter, SecondsAbove0

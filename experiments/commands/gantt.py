@@ -6,8 +6,8 @@ import shlex
 from dataclasses import dataclass
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
-from holdfast.experiments.commands.asking.log_replays import SOURCE, is_log, replay_log
+from holdfast.experiments.commands.options.arguments import TrustOption, check_outputs, chosen_run
+from holdfast.experiments.commands.options.log_replays import SOURCE, is_log, replay_log
 from holdfast.experiments.recordings.time_windows import Window
 from holdfast.workloads.ground.parameters import Parameter
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import PaperReading
+from holdfast.experiments.commands.options.arguments import PaperReading
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.parameters import Parameter, Seconds, Seed, wholes
 from holdfast.workloads.theta.year import LARGEST

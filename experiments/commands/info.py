@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from holdfast.experiments.commands.asking.arguments import (
+from holdfast.experiments.commands.options.arguments import (
     LogReading,
     check_outputs,
     choose_machine_size,
@@ -15,7 +15,7 @@ from holdfast.experiments.commands.asking.arguments import (
     machine_size,
     read_log,
 )
-from holdfast.experiments.commands.asking.machine_options import MachineFile, check_reading, fit_log, machine_remarks
+from holdfast.experiments.commands.options.machine_options import MachineFile, check_reading, fit_log, machine_remarks
 from holdfast.experiments.terminal import fill, printed_text, warn
 from holdfast.workloads.ground.parameters import Nodes, Parameter
 

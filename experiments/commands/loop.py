@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from holdfast.experiments.commands.asking.arguments import Classes
-from holdfast.experiments.commands.asking.simulation_options import Simulation, SimulationOptions, prepare_simulation
+from holdfast.experiments.commands.options.arguments import Classes
+from holdfast.experiments.commands.options.simulation_options import Simulation, SimulationOptions, prepare_simulation
 from holdfast.experiments.output.signals import Interrupted
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.parameters import Group, Parameter, Share, wholes

@@ -47,7 +47,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.commands.asking.arguments import check_outputs
+    from holdfast.experiments.commands.options.arguments import check_outputs
     from holdfast.experiments.slurm.site_snapshot import expand_snapshots
     from holdfast.workloads.ground.errors import InputError
     from holdfast.workloads.machines.machine_file import read_machine, write_machine

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import LogReading, machine_size, read_options
+from holdfast.experiments.commands.options.arguments import LogReading, machine_size, read_options
 from holdfast.workloads.ground.parameters import Nodes, Parameter, Seconds, Seed
 
 __all__ = ["Arguments", "main"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
-from holdfast.experiments.commands.asking.figure_options import FigureOptions
+from holdfast.experiments.commands.options.arguments import TrustOption, check_outputs, chosen_run
+from holdfast.experiments.commands.options.figure_options import FigureOptions
 from holdfast.experiments.figures.recording.recording_figures import RECORDING_FIGURES
 from holdfast.experiments.recordings.time_windows import Window
 from holdfast.workloads.ground.parameters import Parameter, Positive

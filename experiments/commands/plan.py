@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from holdfast.experiments.commands.asking.arguments import check_outputs, json_file
+from holdfast.experiments.commands.options.arguments import check_outputs, json_file
 from holdfast.experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.parameters import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from holdfast.experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
-from holdfast.experiments.commands.asking.figure_options import FigureOptions
+from holdfast.experiments.commands.options.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
+from holdfast.experiments.commands.options.figure_options import FigureOptions
 from holdfast.experiments.terminal import note, warn
 from holdfast.workloads.ground.parameters import Parameter
 

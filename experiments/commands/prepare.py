@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import (
+from holdfast.experiments.commands.options.arguments import (
     LogReading,
     PaperReading,
     check_plan,
@@ -13,7 +13,7 @@ from holdfast.experiments.commands.asking.arguments import (
     machine_size,
     read_log,
 )
-from holdfast.experiments.commands.asking.lifecycle_options import Life
+from holdfast.experiments.commands.options.lifecycle_options import Life
 from holdfast.experiments.terminal import fill, warn
 from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
 from holdfast.workloads.ground.parameters import Group, Nodes, Parameter, Seed

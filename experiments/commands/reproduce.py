@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from holdfast.experiments.commands.asking.arguments import TrustOption, check_outputs
+from holdfast.experiments.commands.options.arguments import TrustOption, check_outputs
 from holdfast.experiments.terminal import note, warn
 from holdfast.workloads.ground.parameters import Parameter, Seed, wholes
 from holdfast.workloads.ground.release import VERSION

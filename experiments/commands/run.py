@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast.experiments.commands.asking.aggregate_options import print_aggregates
-from holdfast.experiments.commands.asking.outage_options import unused_outages_warning
-from holdfast.experiments.commands.asking.run_options import LISTED, RunOptions
+from holdfast.experiments.commands.options.aggregate_options import print_aggregates
+from holdfast.experiments.commands.options.outage_options import unused_outages_warning
+from holdfast.experiments.commands.options.run_options import LISTED, RunOptions
 from holdfast.experiments.output.signals import Interrupted
 from holdfast.experiments.terminal import fill, printed_text, warn
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from holdfast.experiments.commands.asking.planned_runs import PlannedRun
-    from holdfast.experiments.commands.asking.run_storage import RunAnswer
+    from holdfast.experiments.commands.options.planned_runs import PlannedRun
+    from holdfast.experiments.commands.options.run_storage import RunAnswer
     from holdfast.experiments.sweeps.progress import Bar
     from holdfast.simulator import Result
 
@@ -31,7 +31,7 @@ _TABLES = 3
 
 def main(arguments: RunOptions) -> None:
     """Run the command."""
-    from holdfast.experiments.commands.asking.arguments import check_outputs
+    from holdfast.experiments.commands.options.arguments import check_outputs
 
     check_outputs(arguments.json, None)
     with printed_text(arguments.json):
@@ -44,14 +44,14 @@ def main(arguments: RunOptions) -> None:
 
 def _run(arguments: RunOptions) -> RunAnswer:
     """Carry out the runs, store them if a directory is given, and print their tables."""
-    from holdfast.experiments.commands.asking.planned_runs import planned_runs
-    from holdfast.experiments.commands.asking.run_storage import RunAnswer
+    from holdfast.experiments.commands.options.planned_runs import planned_runs
+    from holdfast.experiments.commands.options.run_storage import RunAnswer
     from holdfast.experiments.output.directory_checks import RUN, check_fresh
     from holdfast.experiments.output.output_directory import output_directory
 
     _need_directory(arguments)
     if arguments.stream:
-        from holdfast.experiments.commands.asking.streaming_options import long_run, run_stream
+        from holdfast.experiments.commands.options.streaming_options import long_run, run_stream
 
         planned = [long_run(arguments)]
     else:
@@ -158,7 +158,7 @@ def _advance(bar: Bar, name: str, mechanism: str, jobs: int) -> None:
 
 def _store_and_print(arguments: RunOptions, directory: Path, answer: RunAnswer) -> None:
     """Put the results into the directory, and print what they compare."""
-    from holdfast.experiments.commands.asking.run_storage import store_run
+    from holdfast.experiments.commands.options.run_storage import store_run
 
     _print_answer(arguments, answer, store_run(arguments, directory, answer))
 

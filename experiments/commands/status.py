@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import check_outputs, json_file
+from holdfast.experiments.commands.options.arguments import check_outputs, json_file
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.parameters import Parameter
 

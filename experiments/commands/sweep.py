@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from holdfast.experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
-from holdfast.experiments.commands.asking.arguments import PaperReading, TrustOption
+from holdfast.experiments.commands.options.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
+from holdfast.experiments.commands.options.arguments import PaperReading, TrustOption
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.parameters import Parameter, wholes
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-from holdfast.experiments.commands.asking.arguments import LogReading, check_outputs, json_file, read_options
-from holdfast.experiments.commands.asking.command_lines import command_line
-from holdfast.experiments.commands.asking.machine_options import check_reading, read_machine_log
+from holdfast.experiments.commands.options.arguments import LogReading, check_outputs, json_file, read_options
+from holdfast.experiments.commands.options.command_lines import command_line
+from holdfast.experiments.commands.options.machine_options import check_reading, read_machine_log
 from holdfast.experiments.terminal import escape, warn
 from holdfast.experiments.whatif.alternatives import Alternatives
 from holdfast.workloads.ground.errors import ParameterError

@@ -292,9 +292,9 @@ def simulate_starts(
         Start of each of them [s], by id.
     """
     state = drawing.state
-    sketch = drawing.sketch(Options.of(**options))
-    if sketch is not None:
-        return drawing.sketch_starts(sketch, draw, awaited)[0]
+    simulation = drawing.fast_starts(Options.of(**options))
+    if simulation is not None:
+        return drawing.drawn_starts(simulation, draw, awaited)[0]
     if drawing.machine is not None:
         return {job_id: start for job_id, (start, _) in machine_starts(drawing, draw, awaited, options).items()}
 

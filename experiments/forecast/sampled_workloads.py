@@ -22,8 +22,8 @@ from holdfast.experiments.forecast.machine_state import MachineState
 from holdfast.experiments.forecast.runtime_correlation import INDEPENDENT, similar_groups
 from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.experiments.sweeps.execution import available_workers
+from holdfast.simulator.fast_starts import FastStarts, PresentJob, has_fast_starts
 from holdfast.simulator.options import Options
-from holdfast.simulator.sketch.fast_starts import PresentJob, Sketch, can_sketch
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
 from holdfast.workloads.ground.streams import stream
 from holdfast.workloads.ground.ticks import in_ticks
@@ -44,7 +44,7 @@ _PIECE = 64
 _GRACE = 60.0
 #: Distance of the ids of future jobs from those of the state; ids of added jobs lie between.
 _OTHERS = 1_000_000
-#: Number of jobs that take about as long to sketch as a process takes to start.
+#: Number of jobs whose start times take about as long to simulate as a process takes to start.
 _WORTH_A_WORKER = 200_000
 
 
@@ -107,7 +107,7 @@ class Drawing:
         self._history = history
         self._future = future
         self._seed = seed
-        self._sketches: dict[tuple[Options, tuple[int, int] | None], Sketch] = {}
+        self._fast_starts: dict[tuple[Options, tuple[int, int] | None], FastStarts] = {}
         #: Common factors of related jobs, by group.
         self._common: dict[tuple[object, ...], npt.NDArray[np.float64]] = {}
         #: Runtime of each job of the state in each draw [s], shape (draws, jobs).
@@ -256,12 +256,12 @@ class Drawing:
             Number of simulations in a draw.
         """
         count = min(self.draws, workers or available_workers())
-        if self.sketch(options) is not None:
+        if self.fast_starts(options) is not None:
             count = min(count, max(1, self.draws * simulations * len(self.state.jobs) // _WORTH_A_WORKER))
         ends = [self.draws * number // count for number in range(count + 1)]
         return [range(low, high) for low, high in pairwise(ends)]
 
-    def sketch(self, options: Options, resized: tuple[int, int] | None = None) -> Sketch | None:
+    def fast_starts(self, options: Options, resized: tuple[int, int] | None = None) -> FastStarts | None:
         """Fast simulation of the draws that yields only start times; None: the options need a full simulation.
 
         Parameters
@@ -272,9 +272,9 @@ class Drawing:
             Id of a waiting job and its changed number of nodes; None: no change.
         """
         slow = self.machine is not None or self.state.outages or self._future.failures is not None
-        if slow or not can_sketch(options):
+        if slow or not has_fast_starts(options):
             return None
-        made = self._sketches.get((options, resized))
+        made = self._fast_starts.get((options, resized))
         if made is None:
             zero, at = self._zero, to_ticks(self.state.at)
             jobs = [
@@ -286,18 +286,18 @@ class Drawing:
                 )
                 for job in self.state.jobs
             ]
-            made = Sketch(jobs, self.state.nodes, max(0, at - zero), options, self.draws)
-            self._sketches[options, resized] = made
+            made = FastStarts(jobs, self.state.nodes, max(0, at - zero), options, self.draws)
+            self._fast_starts[options, resized] = made
         return made
 
-    def sketch_starts(
-        self, sketch: Sketch, draw: int, awaited: Collection[int], walltimes: Sequence[float] = ()
+    def drawn_starts(
+        self, simulation: FastStarts, draw: int, awaited: Collection[int], walltimes: Sequence[float] = ()
     ) -> tuple[dict[int, float], list[tuple[float, bool]]]:
         """Start times in one draw by a fast simulation.
 
         Parameters
         ----------
-        sketch
+        simulation
             The fast simulation.
         draw
             Number of the draw.
@@ -314,7 +314,7 @@ class Drawing:
         zero = self._zero
         ids = frozenset(awaited)
         places = {job.job_id: place for place, job in enumerate(self.state.jobs) if job.job_id in ids}
-        starts, tried = sketch.starts(
+        starts, tried = simulation.starts(
             in_ticks(self.runtimes[draw]), self._coming_ticks(draw), places.values(), list(map(to_ticks, walltimes))
         )
         found = {job_id: to_seconds(int(starts[place]) + zero) for job_id, place in places.items()}

@@ -77,11 +77,11 @@ def _simulate_task(task: _Task) -> list[list[tuple[float, bool]]]:
             if drawing.machine is not None:
                 row += _simulate_on_machine(task, draw, size, walltimes)
                 continue
-            sketch = drawing.sketch(options, (task.job.job_id, size)) if is_blind(options) else None
-            if sketch is None:
+            simulation = drawing.fast_starts(options, (task.job.job_id, size)) if is_blind(options) else None
+            if simulation is None:
                 row += _simulate_size(task, draw, size, walltimes)
             else:
-                row += drawing.sketch_starts(sketch, draw, [task.job.job_id], walltimes)[1]
+                row += drawing.drawn_starts(simulation, draw, [task.job.job_id], walltimes)[1]
         found.append(row)
     return found
 

@@ -23,7 +23,7 @@ from holdfast.simulator.machine.node_accounts import Lender, Reservation, Run
 from holdfast.simulator.machine.run import is_malleable
 from holdfast.simulator.options import Options
 from holdfast.simulator.results.recording import clock_origin
-from holdfast.simulator.services.ondemand import OnDemandService
+from holdfast.simulator.services.on_demand import OnDemandService
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import Job, JobType
 

@@ -30,7 +30,7 @@ from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.machine.system import System
 from holdfast.simulator.services.cancellations import Withdrawals
 from holdfast.simulator.services.completion_checks import Patience, check_starts
-from holdfast.simulator.services.ondemand import OnDemandService
+from holdfast.simulator.services.on_demand import OnDemandService
 from holdfast.simulator.services.outages import OutageService
 from holdfast.workloads.ground.errors import InvariantError
 from holdfast.workloads.ground.units import to_ticks

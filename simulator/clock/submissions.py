@@ -20,7 +20,7 @@ from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine.stochastic import StochasticJob
 from holdfast.simulator.machine.system import System
 from holdfast.simulator.services.cancellations import Withdrawals
-from holdfast.simulator.services.ondemand import OnDemandService
+from holdfast.simulator.services.on_demand import OnDemandService
 from holdfast.simulator.services.starting_state import StartingState
 from holdfast.workloads.ground.errors import InvariantError
 from holdfast.workloads.ground.units import SECOND, to_ticks

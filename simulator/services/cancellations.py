@@ -13,7 +13,7 @@ from typing import Protocol
 from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine.node_accounts import Run
 from holdfast.simulator.machine.system import System
-from holdfast.simulator.services.ondemand import OnDemandService
+from holdfast.simulator.services.on_demand import OnDemandService
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import JobType
 

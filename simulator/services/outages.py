@@ -15,7 +15,7 @@ from holdfast.simulator.machine.node_accounts import Gathering, Run
 from holdfast.simulator.machine.system import System
 from holdfast.simulator.services.downtime import Booking, Closure, Closures
 from holdfast.simulator.services.failures import open_gatherings, strike
-from holdfast.simulator.services.ondemand import OnDemandService
+from holdfast.simulator.services.on_demand import OnDemandService
 from holdfast.workloads.table.job import JobType
 
 __all__ = ["OutageService"]

@@ -281,9 +281,9 @@ def test_sketches_start_every_job_when_full_simulations_do(monkeypatch: pytest.M
     def starts(order: str) -> bytes:
         return forecast(state, history, draws=4, order=order).starts.tobytes()
 
-    sketched = {order: starts(order) for order in ("fcfs", "saf", "f1")}
-    monkeypatch.setattr(sampled_workloads, "can_sketch", lambda options: False)
-    assert {order: starts(order) for order in sketched} == sketched
+    fast = {order: starts(order) for order in ("fcfs", "saf", "f1")}
+    monkeypatch.setattr(sampled_workloads, "has_fast_starts", lambda options: False)
+    assert {order: starts(order) for order in fast} == fast
 
 
 def test_nodes_that_fail() -> None:

@@ -29,13 +29,13 @@ def state_and_history() -> tuple[MachineState, History]:
     return MachineState(at, 1, (runs, long)), History([PastRun(1, HOUR, 1.0)] * 20, [first, *past])
 
 
-@pytest.mark.parametrize("sketched", [True, False])
+@pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("backfilling", ["easy", "conservative", "none"])
 def test_jobs_that_come_before_a_start_are_made_however_late_it_is(
-    backfilling: str, sketched: bool, monkeypatch: pytest.MonkeyPatch
+    backfilling: str, fast: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not sketched:
-        monkeypatch.setattr(sampled_workloads, "can_sketch", lambda options: False)
+    if not fast:
+        monkeypatch.setattr(sampled_workloads, "has_fast_starts", lambda options: False)
     state, history = state_and_history()
     found = forecast(state, history, jobs=[2], draws=3, order="sjf", backfilling=backfilling)
     # 3.5 to 10.5, 10.5 to 20.5, 20.5 to 32.5; the last of them comes when the long job has started.

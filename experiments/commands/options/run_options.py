@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, get_origin
 
-from holdfast.experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics
-from holdfast.experiments.commands.asking.arguments import json_file
-from holdfast.experiments.commands.asking.machine_options import MachineOptions
-from holdfast.experiments.commands.asking.outage_options import AskedOutages, OutageOptions, load_outages
-from holdfast.experiments.commands.asking.simulation_options import Simulation, SimulationOptions
+from holdfast.experiments.commands.options.aggregate_options import AGAINST, METRICS, Metrics
+from holdfast.experiments.commands.options.arguments import json_file
+from holdfast.experiments.commands.options.machine_options import MachineOptions
+from holdfast.experiments.commands.options.outage_options import AskedOutages, OutageOptions, load_outages
+from holdfast.experiments.commands.options.simulation_options import Simulation, SimulationOptions
 from holdfast.experiments.recordings.measurement import MEASURING, Measurement
 from holdfast.simulator.options import Options
 from holdfast.workloads.ground.errors import ParameterError

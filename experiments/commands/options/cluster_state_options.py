@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from holdfast.experiments.commands.asking.arguments import LogReading, chosen_run, machine_size, read_options
+from holdfast.experiments.commands.options.arguments import LogReading, chosen_run, machine_size, read_options
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.parameters import Group, Parameter, SecondsAbove0, Seed, Values, whole, wholes
@@ -163,7 +163,7 @@ class RuleOptions:
         How the log is read.
     order, backfilling, outages, failure_mtbf, repair
         As in a simulation; an order or rule of None is chosen by
-        :func:`holdfast.experiments.commands.asking.site_snapshots.site_question`.
+        :func:`holdfast.experiments.commands.options.site_snapshots.site_question`.
     """
 
     machine: Annotated[
@@ -335,7 +335,7 @@ def write_document(path: str, facts: Mapping[str, Any]) -> None:
 
 def _queue(question: Question, queue: str, trace: Trace) -> Present:
     """The state of a Slurm site."""
-    from holdfast.experiments.commands.asking.snapshots import queue_clock, sshare_usage
+    from holdfast.experiments.commands.options.snapshots import queue_clock, sshare_usage
     from holdfast.experiments.forecast.known_past import past_log, started_jobs
     from holdfast.experiments.forecast.machine_state import state_of_queue
     from holdfast.workloads.logs.clock import LogClock

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from holdfast.experiments.commands.asking.cluster_state_options import Present, Question
+from holdfast.experiments.commands.options.cluster_state_options import Present, Question
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.parameters import Group, Parameter, Values, whole, wholes
 from holdfast.workloads.ground.units import LARGEST_SIZE
@@ -101,7 +101,7 @@ def read_machine_present(question: Question) -> Present:
     InputError
         If a file or an option is not usable, or not modelled on a machine.
     """
-    from holdfast.experiments.commands.asking.machine_options import check_reading, fit_log, machine_remarks
+    from holdfast.experiments.commands.options.machine_options import check_reading, fit_log, machine_remarks
     from holdfast.experiments.forecast.known_past import past_log
     from holdfast.experiments.forecast.machine_requests import MachineRequests
     from holdfast.experiments.forecast.machine_state import state_at

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from holdfast.experiments.commands.asking.arguments import TrustOption, new_directory
+from holdfast.experiments.commands.options.arguments import TrustOption, new_directory
 from holdfast.experiments.terminal import note
 from holdfast.workloads.ground.errors import InputError, UnknownNameError
 from holdfast.workloads.ground.parameters import Nodes, Parameter
@@ -125,8 +125,8 @@ def _workload(arguments: Arguments, lab: Lab | None) -> tuple[Iterable[TraceJob 
 def _workload_on_machine(
     arguments: Arguments, machine: str, lab: Lab | None
 ) -> tuple[Iterable[TraceJob | Job], Sequence[ResourceRequest], int]:
-    from holdfast.experiments.commands.asking.arguments import LogReading
-    from holdfast.experiments.commands.asking.machine_options import fit_log
+    from holdfast.experiments.commands.options.arguments import LogReading
+    from holdfast.experiments.commands.options.machine_options import fit_log
 
     if lab is None:
         raise InputError("--machine is for a lab, with nodes and milliseconds in its log: give it with --lab")

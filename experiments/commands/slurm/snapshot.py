@@ -22,7 +22,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     import shlex
 
-    from holdfast.experiments.commands.asking.arguments import new_directory
+    from holdfast.experiments.commands.options.arguments import new_directory
     from holdfast.experiments.slurm.site_snapshot import take_snapshot
     from holdfast.experiments.terminal import warn
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from holdfast.experiments.commands.asking.arguments import (
+from holdfast.experiments.commands.options.arguments import (
     LogReading,
     PaperReading,
     assume_size,
@@ -17,7 +17,7 @@ from holdfast.experiments.commands.asking.arguments import (
     reading_entry,
     told_options,
 )
-from holdfast.experiments.commands.asking.lifecycle_options import Life
+from holdfast.experiments.commands.options.lifecycle_options import Life
 from holdfast.simulator.options import Options
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.parameters import Group, Nodes, NonNegative, Parameter, Seed, wholes

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.experiments.commands.asking.arguments import read_options
-from holdfast.experiments.commands.asking.machine_options import simulation_on
-from holdfast.experiments.commands.asking.option_variations import Variation, variations
-from holdfast.experiments.commands.asking.outage_options import AskedOutages, OutageOptions
-from holdfast.experiments.commands.asking.run_options import RunOptions
-from holdfast.experiments.commands.asking.simulation_options import Simulation, prepare_simulation
+from holdfast.experiments.commands.options.arguments import read_options
+from holdfast.experiments.commands.options.machine_options import simulation_on
+from holdfast.experiments.commands.options.option_variations import Variation, variations
+from holdfast.experiments.commands.options.outage_options import AskedOutages, OutageOptions
+from holdfast.experiments.commands.options.run_options import RunOptions
+from holdfast.experiments.commands.options.simulation_options import Simulation, prepare_simulation
 from holdfast.experiments.recordings.measurement import Measurement
 from holdfast.experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
 from holdfast.experiments.recordings.variants import RUNS, make_label

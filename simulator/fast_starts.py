@@ -24,7 +24,7 @@ from holdfast.simulator.options import Options
 from holdfast.simulator.static_orders import STATIC_ORDERS, queue_sequence
 from holdfast.workloads.ground.errors import InvariantError
 
-__all__ = ["PresentJob", "Sketch", "can_sketch"]
+__all__ = ["FastStarts", "PresentJob", "has_fast_starts"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -53,16 +53,16 @@ class PresentJob(NamedTuple):
     start: int | None = None
 
 
-def can_sketch(options: Options) -> bool:
-    """Whether a sketch gives the start times of a full simulation with these options and without outages."""
+def has_fast_starts(options: Options) -> bool:
+    """Whether :class:`FastStarts` gives the start times of a full simulation with these options and without outages."""
     if options.order not in STATIC_ORDERS or options.passes != "instant" or options.backfill_length != "walltime":
         return False
     rule = BACKFILLING[options.backfilling]
     return isinstance(rule, Strict) or (isinstance(rule, Easy) and rule.depth == 1)
 
 
-class Sketch:
-    """Simulations from one state.
+class FastStarts:
+    """Simulations from one state that yield only start times.
 
     Parameters
     ----------

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import new_directory, read_options
-from holdfast.experiments.commands.asking.cluster_state_options import PresentOptions, RuleOptions
+from holdfast.experiments.commands.options.arguments import new_directory, read_options
+from holdfast.experiments.commands.options.cluster_state_options import PresentOptions, RuleOptions
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.parameters import Parameter, Seconds, SecondsAbove0, Seed, wholes
 
@@ -37,7 +37,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.commands.asking.site_snapshots import site_question
+    from holdfast.experiments.commands.options.site_snapshots import site_question
     from holdfast.experiments.forecast.sources import read_log
     from holdfast.experiments.slurm.lab import open_lab
     from holdfast.experiments.slurm.live_replay import LabSlurm, SiteSlurm

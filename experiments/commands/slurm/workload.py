@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from holdfast.experiments.commands.asking.arguments import check_outputs
+from holdfast.experiments.commands.options.arguments import check_outputs
 from holdfast.workloads.ground.parameters import Parameter, Positive, Seed, wholes
 
 __all__ = ["Arguments", "main"]

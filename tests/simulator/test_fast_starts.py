@@ -1,4 +1,4 @@
-"""A sketch starts every job when the full simulation does."""
+"""Fast start times are those of the full simulation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.policies.kernels import compiled_or_plain
+from holdfast.simulator import fast_starts
+from holdfast.simulator.fast_starts import FastStarts, PresentJob, has_fast_starts
 from holdfast.simulator.options import Options
-from holdfast.simulator.sketch import fast_starts
-from holdfast.simulator.sketch.fast_starts import PresentJob, Sketch, can_sketch
 from holdfast.simulator.start_times import first_starts, starts_by_walltime
 from holdfast.workloads.ground.errors import InvariantError
 from holdfast.workloads.ground.units import to_ticks
@@ -47,10 +47,10 @@ def crowd(seed: int, coming: int) -> list[Job]:
     return head + sorted((job for job in jobs if (job.submit or 0.0) > BEGIN), key=lambda job: job.submit or 0.0)
 
 
-def sketch_starts(
+def fast_start_times(
     jobs: list[Job], options: Options, awaited: set[int], tried: list[int]
 ) -> tuple[dict[int, float], list[tuple[float, bool]]]:
-    """The answer of a sketch, by job id and in seconds."""
+    """Fast start times, by job id and in seconds."""
     zero = min(to_ticks(job.submit or 0.0) for job in jobs)
 
     def present(job: Job) -> PresentJob:
@@ -60,24 +60,24 @@ def sketch_starts(
     here = [job for job in jobs if (job.submit or 0.0) <= BEGIN]
     columns = np.array([(*present(job)[:3], to_ticks(job.runtime)) for job in jobs[len(here) :]], dtype=np.int64)
     coming = [piece.T for piece in np.split(columns.reshape(-1, 4), [3, 4])]
-    sketch = Sketch([present(job) for job in here], NODES, to_ticks(BEGIN) - zero, options)
+    simulation = FastStarts([present(job) for job in here], NODES, to_ticks(BEGIN) - zero, options)
     places = {place for place, job in enumerate(here) if job.job_id in awaited}
     runtimes = np.array([to_ticks(job.runtime) for job in here])
     for _ in range(2):  # the second time as the first
-        starts, found = sketch.starts(runtimes, coming, places, tried)
+        starts, found = simulation.starts(runtimes, coming, places, tried)
     told = {here[place].job_id: (int(starts[place]) + zero) / 1e6 for place in places}
     return told, [((at + zero) / 1e6, backfilled) for at, backfilled in found]
 
 
 @given(st.integers(0, 10**6), st.sampled_from(ORDERS), st.sampled_from(("easy", "none")), st.integers(0, 60))
 @settings(max_examples=150, deadline=None)
-def test_a_sketch_starts_every_job_when_the_simulation_does(
+def test_every_job_starts_when_it_does_in_a_full_simulation(
     seed: int, order: str, backfilling: str, coming: int
 ) -> None:
     jobs = crowd(seed, coming)
     awaited = {job.job_id for job in jobs if job.running_since is None and (job.submit or 0.0) <= BEGIN}
     starts = first_starts(jobs, NODES, BEGIN, awaited, order=order, backfilling=backfilling)
-    told, _ = sketch_starts(jobs, Options.of(order=order, backfilling=backfilling), awaited, [])
+    told, _ = fast_start_times(jobs, Options.of(order=order, backfilling=backfilling), awaited, [])
     assert told == {job_id: starts[job_id] for job_id in awaited}
 
 
@@ -92,7 +92,7 @@ def test_all_walltimes_of_a_job(seed: int, order: str, backfilling: str) -> None
     here = [job for job in jobs if (job.submit or 0.0) <= BEGIN]
     table = [*here, asked, *jobs[len(here) :]]
     options = Options.of(order=order, backfilling=backfilling)
-    _, found = sketch_starts(table, options, {1000}, [to_ticks(walltime) for walltime in walltimes])
+    _, found = fast_start_times(table, options, {1000}, [to_ticks(walltime) for walltime in walltimes])
     assert found == expected
 
 
@@ -104,8 +104,9 @@ def test_compiled_loops_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> N
             jobs = crowd(seed, seed)
             waiting = {job.job_id for job in jobs if job.running_since is None and (job.submit or 0.0) <= BEGIN}
             tried = [to_ticks(time) for time in (60.0, 900.0, 4000.0)]
-            found += [sketch_starts(jobs, Options.of(order=order), waiting, []) for order in ("fcfs", "smallest", "f1")]
-            found.append(sketch_starts(jobs, Options(), {max(waiting)}, tried))
+            orders = [Options.of(order=order) for order in ("fcfs", "smallest", "f1")]
+            found += [fast_start_times(jobs, options, waiting, []) for options in orders]
+            found.append(fast_start_times(jobs, Options(), {max(waiting)}, tried))
         return found
 
     monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 1 << 62)
@@ -124,8 +125,8 @@ def test_one_job_to_come_leaves_whole_rows(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(fast_starts, "run", check)
     piece = np.array([[20], [1], [50], [5]], dtype=np.int64)
-    sketch = Sketch([PresentJob(0, NODES, 50, 0), PresentJob(0, NODES, 50)], NODES, 10, Options())
-    starts, _ = sketch.starts(np.array([40, 40]), iter([piece]), {1})
+    simulation = FastStarts([PresentJob(0, NODES, 50, 0), PresentJob(0, NODES, 50)], NODES, 10, Options())
+    starts, _ = simulation.starts(np.array([40, 40]), iter([piece]), {1})
     assert starts[1] == 40
 
 
@@ -134,16 +135,16 @@ def test_nobody_asks_for_jobs_to_come_where_they_cannot_matter() -> None:
         raise AssertionError
         yield
 
-    sketch = Sketch([PresentJob(0, 9, 50, 0), PresentJob(0, 9, 50)], NODES, 10, Options.of(backfilling="none"))
-    assert sketch.starts(np.array([40, 20]), never(), {1})[0][1] == 40
+    simulation = FastStarts([PresentJob(0, 9, 50, 0), PresentJob(0, 9, 50)], NODES, 10, Options.of(backfilling="none"))
+    assert simulation.starts(np.array([40, 20]), never(), {1})[0][1] == 40
     with pytest.raises(AssertionError):
-        Sketch([PresentJob(0, 9, 50)], NODES, 10, Options()).starts(np.array([40]), never(), {0})
+        FastStarts([PresentJob(0, 9, 50)], NODES, 10, Options()).starts(np.array([40]), never(), {0})
 
 
 def test_a_job_that_can_never_start() -> None:
-    sketch = Sketch([PresentJob(0, NODES + 1, 50)], NODES, 10, Options())
+    simulation = FastStarts([PresentJob(0, NODES + 1, 50)], NODES, 10, Options())
     with pytest.raises(InvariantError, match="can never start"):
-        sketch.starts(np.array([50]), [], {0})
+        simulation.starts(np.array([50]), [], {0})
 
 
 @pytest.mark.parametrize(
@@ -158,5 +159,5 @@ def test_a_job_that_can_never_start() -> None:
         ({"backfill_length": "runtime"}, False),
     ],
 )
-def test_what_can_be_sketched(options: dict[str, str], can: bool) -> None:
-    assert can_sketch(Options.of(**options)) is can
+def test_which_options_have_fast_starts(options: dict[str, str], can: bool) -> None:
+    assert has_fast_starts(Options.of(**options)) is can

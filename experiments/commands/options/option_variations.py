@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from holdfast.experiments.commands.asking.run_options import LISTED, MOST, RunOptions
+from holdfast.experiments.commands.options.run_options import LISTED, MOST, RunOptions
 from holdfast.experiments.option_parser import read_arguments
 from holdfast.experiments.output.filenames import check_distinct
 from holdfast.experiments.paper_readings import find_reading

@@ -6,11 +6,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.experiments.commands.asking.arguments import choose_machine_size, read_options, told_options
-from holdfast.experiments.commands.asking.option_variations import Variation
-from holdfast.experiments.commands.asking.planned_runs import PlannedRun
-from holdfast.experiments.commands.asking.run_options import LISTED, RunOptions
-from holdfast.experiments.commands.asking.simulation_options import Simulation
+from holdfast.experiments.commands.options.arguments import choose_machine_size, read_options, told_options
+from holdfast.experiments.commands.options.option_variations import Variation
+from holdfast.experiments.commands.options.planned_runs import PlannedRun
+from holdfast.experiments.commands.options.run_options import LISTED, RunOptions
+from holdfast.experiments.commands.options.simulation_options import Simulation
 from holdfast.policies.mechanism import BASELINE
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.parameters import changed_parameters

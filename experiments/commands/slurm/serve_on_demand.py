@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from holdfast.experiments.commands.asking.arguments import TrustOption, new_directory
+from holdfast.experiments.commands.options.arguments import TrustOption, new_directory
 from holdfast.experiments.terminal import note
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.parameters import Parameter, Seconds

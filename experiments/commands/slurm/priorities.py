@@ -26,7 +26,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.commands.asking.arguments import check_outputs
+    from holdfast.experiments.commands.options.arguments import check_outputs
     from holdfast.experiments.slurm.site_priorities import PRIORITY_COLUMNS, priority_rows
     from holdfast.experiments.slurm.site_snapshot import is_snapshot, read_snapshot
     from holdfast.experiments.tables import render, write_csv

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.experiments.commands.asking.outage_options import OUTAGE_FILE, save_outages
-from holdfast.experiments.commands.asking.planned_runs import PlannedRun, make_manifest
-from holdfast.experiments.commands.asking.run_options import RunOptions
+from holdfast.experiments.commands.options.outage_options import OUTAGE_FILE, save_outages
+from holdfast.experiments.commands.options.planned_runs import PlannedRun, make_manifest
+from holdfast.experiments.commands.options.run_options import RunOptions
 from holdfast.experiments.recordings.measurement import Measurement
 from holdfast.experiments.recordings.replay import summary_rows, write_replay
 from holdfast.experiments.recordings.run_file import ENGINE, EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE

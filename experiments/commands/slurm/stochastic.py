@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from holdfast.experiments.commands.asking.arguments import new_directory
+from holdfast.experiments.commands.options.arguments import new_directory
 from holdfast.experiments.terminal import note
 from holdfast.workloads.ground.errors import UnknownNameError
 from holdfast.workloads.ground.parameters import Parameter, Seed, Values, wholes

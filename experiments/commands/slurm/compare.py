@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from holdfast.experiments.commands.asking.arguments import check_outputs
+from holdfast.experiments.commands.options.arguments import check_outputs
 from holdfast.workloads.ground.parameters import Nodes, Parameter, Seconds
 
 if TYPE_CHECKING:

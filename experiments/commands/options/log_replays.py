@@ -39,8 +39,8 @@ def replay_log(path: str, command: str, run: str | None = None) -> Result:
     import argparse
     from dataclasses import replace
 
-    from holdfast.experiments.commands.asking.planned_runs import planned_runs
-    from holdfast.experiments.commands.asking.run_options import LISTED, RunOptions
+    from holdfast.experiments.commands.options.planned_runs import planned_runs
+    from holdfast.experiments.commands.options.run_options import LISTED, RunOptions
     from holdfast.experiments.option_parser import add_options, read_arguments
     from holdfast.experiments.recordings.replay import replays
     from holdfast.experiments.sweeps.progress import Bar

@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["SUBCOMMANDS", "subcommand"]
 
-#: What can be done, each a module of :mod:`holdfast.experiments.commands.onslurm`, and its purpose.
+#: What can be done, each a module of :mod:`holdfast.experiments.commands.slurm`, and its purpose.
 SUBCOMMANDS = {
     "lab": "start or stop a whole Slurm on this machine, for trying and comparing",
     "workload": "make a small workload for a replay",
@@ -24,4 +24,4 @@ SUBCOMMANDS = {
 
 def subcommand(name: str) -> Any:
     """The module of one of them."""
-    return import_module(f"holdfast.experiments.commands.onslurm.{name.replace('-', '_')}")
+    return import_module(f"holdfast.experiments.commands.slurm.{name.replace('-', '_')}")

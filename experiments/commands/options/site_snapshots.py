@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
-from holdfast.experiments.commands.asking.cluster_state_options import PresentOptions, Question, RuleOptions
+from holdfast.experiments.commands.options.cluster_state_options import PresentOptions, Question, RuleOptions
 from holdfast.workloads.ground.errors import InputError
 
 __all__ = ["site_question"]

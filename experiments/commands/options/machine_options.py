@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from holdfast.experiments.commands.asking.arguments import READING, LogReading, reading_entry, told_options
-from holdfast.experiments.commands.asking.simulation_options import (
+from holdfast.experiments.commands.options.arguments import READING, LogReading, reading_entry, told_options
+from holdfast.experiments.commands.options.simulation_options import (
     Simulation,
     SimulationOptions,
     planner_and_plans,

@@ -1,1 +1,0 @@
-"""Fast computation of start times alone, for one state and many sampled runtimes."""
