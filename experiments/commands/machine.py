@@ -23,8 +23,8 @@ class Arguments:
         tuple[str, ...],
         Parameter(
             "slurm.conf; the output of 'scontrol show config', 'show node' or 'show partition', or of sinfo, as text "
-            "or JSON, several together; a directory of 'holdfast slurm snapshot'; a .machines file of Alea; or a log, "
-            "of which the machine is estimated. 'show FILE' shows a description",
+            "or JSON, several together; a directory of 'holdfast slurm snapshot'; a .machines file of Alea; or a log: "
+            "the .machines file beside it is read, else the machine is estimated. 'show FILE' shows a description",
             metavar="SOURCE",
             positional=True,
             repeated=True,
@@ -80,9 +80,13 @@ def _find_machine(sources: Sequence[str], columns: str | None) -> FoundMachine:
     if len(sources) == 1:
         data = read_bytes(sources[0])
         if columns is not None or data.startswith(b"PAR1") or not is_machine_source(decode_text(data, sources[0])):
+            from holdfast.workloads.logs.alea import cluster_list
             from holdfast.workloads.requests.log_requests import read_requests
             from holdfast.workloads.requests.machine_estimate import estimated_machine
 
+            beside = cluster_list(sources[0]) if columns is None else None
+            if beside is not None:
+                return machine_from_files([beside])
             return estimated_machine(read_requests(sources[0], columns=columns))
     elif columns is not None:
         raise ParameterError("--columns", "left out, except with one log", columns)

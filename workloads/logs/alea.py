@@ -16,7 +16,7 @@ from holdfast.workloads.ground.files import read_text
 from holdfast.workloads.ground.text_cells import whole
 from holdfast.workloads.ground.units import LARGEST_SIZE
 
-__all__ = ["Further", "machine_beside", "parse_further"]
+__all__ = ["Further", "cluster_list", "machine_beside", "parse_further"]
 
 _FURTHER = re.compile(r"\{[\d,\s-]*\}|.*(?:^|[\s:+])ppn=\d")
 _REQUEST = re.compile(r"\d+:ppn=\d")
@@ -57,6 +57,12 @@ def parse_further(text: str) -> Further | None:
     return Further(words[-2], not all(map(_SIZE.fullmatch, parts)))
 
 
+def cluster_list(path: str | Path) -> Path | None:
+    """The list of clusters beside a log: ``wagap.swf.machines`` beside ``wagap.swf.gz``; None: there is none."""
+    place = Path(f"{str(path).removesuffix('.gz')}.machines")
+    return place if place.is_file() else None
+
+
 def machine_beside(path: str | Path) -> tuple[int, str] | None:
     """The number of processors of the machine, and its source; None: no file beside the log gives it.
 
@@ -70,9 +76,8 @@ def machine_beside(path: str | Path) -> tuple[int, str] | None:
     TraceError
         If there is such a file and it cannot be read as one.
     """
-    name = str(path).removesuffix(".gz")
-    place = Path(f"{name}.machines")
-    if not place.is_file():
+    place = cluster_list(path)
+    if place is None:
         return None
     processors = 0
     clusters = []

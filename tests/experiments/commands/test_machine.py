@@ -47,6 +47,10 @@ def test_a_log_gives_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "note: 1 of 1 partitions ask for processors alone" in printed
     machine = hf.read_machine(out)
     assert (machine.estimated, machine.total("cores"), machine.partitions[0].name) == (True, 12, "3")
+    (tmp_path / "log.swf.machines").write_text("0 big 3 16 1.0 1048576\n")
+    assert cli.main(["machine", str(log), "-o", str(out)]) == 0
+    assert "from log.swf.machines" in capsys.readouterr().out
+    assert hf.read_machine(out).total("cores") == 48
 
 
 @pytest.mark.parametrize(
