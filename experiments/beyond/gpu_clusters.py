@@ -67,7 +67,7 @@ def read_gpu_jobs(path: str, most: int = 0) -> list[GpuJob]:
     Parameters
     ----------
     path
-        A table of a known layout (:mod:`holdfast.workloads.requests.layouts`).
+        A table of a known layout (:mod:`holdfast.workloads.logs.request_layouts`).
     most
         Number of jobs taken from the beginning; 0: all.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ from holdfast.workloads.logs.column_log import column_names, looks_like_layout, 
 from holdfast.workloads.logs.column_roles import ROLES, ColumnNames, find_layout, parse_roles
 from holdfast.workloads.logs.filters import Choice, Where
 from holdfast.workloads.logs.job_selection import JOB_COLUMNS, TABLE_COLUMNS, select
+from holdfast.workloads.logs.request_layouts import layout_of_columns
 from holdfast.workloads.logs.sacct import looks_like_sacct, parse_sacct
 from holdfast.workloads.logs.squeue import looks_like_squeue
 from holdfast.workloads.logs.swf import looks_like_swf, parse_swf
@@ -282,7 +283,11 @@ def read_trace(
 
 def _recognise_format(data: bytes, path: str | Path) -> str:
     if data.startswith(PARQUET_MAGIC):
-        return "job-table" if find_layout(column_names(data, path)) is None else COLUMNS
+        names = column_names(data, path)
+        if find_layout(names) is not None:
+            return COLUMNS
+        _refuse_requests(names, path)
+        return "job-table"
     # Cut at a line end, or a character of several bytes might be cut in two.
     head = decode_text(data[: data.find(b"\n", _HEAD) + 1 or None], path)
     if looks_like_squeue(head):
@@ -299,7 +304,17 @@ def _recognise_format(data: bytes, path: str | Path) -> str:
     for name in READERS.listing():
         if name not in READERS and READERS[name].recognises(head):
             return name
+    names = head.partition("\n")[0].split(",")
+    _refuse_requests(names, path)
     message = f"format not recognised; choose one with --format {', '.join(READERS)}"
-    if "," in head.partition("\n")[0]:
-        message += "; name the columns of a table with --columns, and give a data set of GPU jobs its --machine FILE"
+    if len(names) > 1:
+        message += "; name the columns of a table with --columns"
     raise TraceError(path, None, message)
+
+
+def _refuse_requests(names: Iterable[str], path: str | Path) -> None:
+    """Refuse a data set whose jobs request parts of nodes: they run on a machine that has such parts."""
+    layout = layout_of_columns(names)
+    if layout is not None:
+        message = f"is {layout.title}, whose jobs request parts of nodes; give the machine as --machine FILE"
+        raise TraceError(path, None, message)

@@ -23,12 +23,12 @@ from holdfast.workloads.logs.cleaning import NO_WALLTIME
 from holdfast.workloads.logs.filters import Choice, Where
 from holdfast.workloads.logs.job_selection import select
 from holdfast.workloads.logs.readers import read_trace
+from holdfast.workloads.logs.request_layouts import Layout, get_layout, layout_of_columns, roles_of_requests
 from holdfast.workloads.logs.sacct_formats import detect_form, looks_like_sacct
 from holdfast.workloads.logs.sacct_values import ARRAY, expand_tasks, is_part, parse_job_id, parse_text
 from holdfast.workloads.logs.swf import looks_like_swf
 from holdfast.workloads.logs.trace import Trace, TraceJob
 from holdfast.workloads.machines.request import ResourceRequest
-from holdfast.workloads.requests.layouts import Layout, get_layout, layout_of_columns, roles_of_requests
 from holdfast.workloads.requests.raw_request import FRACTION, request_of_row
 from holdfast.workloads.table.job_table import looks_like_job_table
 from holdfast.workloads.table.parquet import parquet_blocks
@@ -37,7 +37,7 @@ __all__ = ["LogRequests", "RecordedJob", "is_job_table", "read_requests"]
 
 _PARQUET = b"PAR1"
 _BLOCK = 50_000
-BROKEN = "requests that cannot be read: one core taken"
+BROKEN = "requests that cannot be read (one core is used)"
 #: A part of Alea's requests: number of nodes, processors of each, and properties.
 _CHUNK = re.compile(r"(\d{1,9})(?::ppn=(\d{1,9}))?((?::[^:#+]+)*)(#excl)?")
 
@@ -136,8 +136,8 @@ def read_requests(
     path
         SWF, sacct, or a CSV or Parquet table with named columns.
     columns
-        Of a table: the name of a layout (:data:`holdfast.workloads.requests.layouts.LAYOUTS`), or columns by role as
-        for :func:`~holdfast.workloads.logs.readers.read_trace`, also of ``tasks``, ``tasks_per_node``, ``cores``,
+        Of a table: the name of a layout (:data:`holdfast.workloads.logs.request_layouts.LAYOUTS`), or columns by role
+        as for :func:`~holdfast.workloads.logs.readers.read_trace`, also of ``tasks``, ``tasks_per_node``, ``cores``,
         ``memory``, ``gpus``, ``features``, ``account``, ``exclusive`` and ``begin``.
     lenient
         Count broken lines of a log instead of refusing it.

@@ -20,15 +20,10 @@ from holdfast.workloads.ground.numbers import decimal
 from holdfast.workloads.machines.amounts import ANY_GPU, gres_gpus, mebibytes
 from holdfast.workloads.machines.request import ResourceRequest
 
-__all__ = ["FRACTION", "NO_SIZE", "RAW_COLUMNS", "request_of_row", "trackable"]
+__all__ = ["FRACTION", "NO_SIZE", "request_of_row", "trackable"]
 
-#: What a reader may name.
-RAW_COLUMNS = (
-    *("nodes", "tasks", "tasks_per_node", "processors", "cores", "memory", "memory_total", "gpus", "gpus_total"),
-    *("tres", "features", "partition", "qos", "account", "exclusive", "begin"),
-)
-FRACTION = "jobs that request a fraction of a GPU: a whole one counted"
-NO_SIZE = "jobs without a size: one core taken"
+FRACTION = "jobs that request a fraction of a GPU (a whole GPU counts)"
+NO_SIZE = "jobs without a size (one core is used)"
 _NOTHING = frozenset(("", "-", "-1", "n/a", "nan", "none", "null", "(null)", "unknown", "<na>", "nat"))
 _MEMORY = re.compile(r"([0-9.]+\s*[KMGTP]?(?:i?B)?)([cn]?)", re.IGNORECASE)
 _TRUE = frozenset(("1", "1.0", "true", "yes", "y", "exclusive"))
@@ -40,10 +35,10 @@ def request_of_row(raw: Mapping[str, str], remarks: Counter[str]) -> ResourceReq
     Parameters
     ----------
     raw
-        Texts by names of :data:`RAW_COLUMNS`. Memory is in MiB, or has a unit; ``memory`` is that of a node, or of a
-        core if a ``c`` follows, as Slurm's ReqMem has it. GPUs are a number, or as ``v100:2`` or Slurm's generic
-        resources. ``tres`` are trackable resources of the whole job, ``cpu=8,mem=16G,node=2,gres/gpu=4``; what stands
-        in other columns goes before.
+        Texts by names of :data:`~holdfast.workloads.logs.request_layouts.RAW_COLUMNS`. Memory is in MiB, or has a unit;
+        ``memory`` is that of a node, or of a core if a ``c`` follows, as in ReqMem of Slurm. GPUs are a number, or as
+        ``v100:2`` or Slurm's generic resources. ``tres`` are trackable resources of the whole job,
+        ``cpu=8,mem=16G,node=2,gres/gpu=4``; what stands in other columns goes before.
     remarks
         Counts remarks on the interpretation of values.
 

@@ -105,6 +105,10 @@ UNKNOWN = f"format not recognised; choose one with --format {', '.join(READERS)}
         (b"hello, world\n", UNKNOWN),
         (b"gpus,cpus\n1,2\n", f"{UNKNOWN}; name the columns of a table with --columns"),
         (b"1 2 3\n", "format not recognised"),
+        (
+            b"u_id,user,gpu_num,cpu_num,node_num,interval,run_time\n0,1,1,1,1,0,84\n",
+            "is a sample of Philly or Helios, whose jobs request parts of nodes; give the machine as --machine FILE",
+        ),
         (b"\x89PNG\r\n\x1a\n\0\0", "is a binary file, not a text"),
         (b"PK\x03\x04", "is a zip archive"),
         (b"PAR1 broken", "is a damaged Parquet file"),

@@ -11,12 +11,12 @@ import pytest
 
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.logs.column_roles import REQUEST_ROLES, ROLES
+from holdfast.workloads.logs.request_layouts import LAYOUTS, RAW_COLUMNS
 from holdfast.workloads.machines.host_list import fold
 from holdfast.workloads.machines.request import ResourceRequest
-from holdfast.workloads.requests.layouts import LAYOUTS
 from holdfast.workloads.requests.log_requests import LogRequests, RecordedJob, read_requests
 from holdfast.workloads.requests.machine_estimate import estimated_machine
-from holdfast.workloads.requests.raw_request import FRACTION, NO_SIZE, RAW_COLUMNS, request_of_row
+from holdfast.workloads.requests.raw_request import FRACTION, NO_SIZE, request_of_row
 from tests.shared_data import shared_file, trace_file
 
 

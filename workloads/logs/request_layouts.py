@@ -13,9 +13,14 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
-from holdfast.workloads.requests.raw_request import RAW_COLUMNS
 
-__all__ = ["LAYOUTS", "Layout", "get_layout", "layout_of_columns", "roles_of_requests"]
+__all__ = ["LAYOUTS", "RAW_COLUMNS", "Layout", "get_layout", "layout_of_columns", "roles_of_requests"]
+
+#: Columns that describe the request of a job.
+RAW_COLUMNS = (
+    *("nodes", "tasks", "tasks_per_node", "processors", "cores", "memory", "memory_total", "gpus", "gpus_total"),
+    *("tres", "features", "partition", "qos", "account", "exclusive", "begin"),
+)
 
 
 class Layout(NamedTuple):
@@ -28,7 +33,7 @@ class Layout(NamedTuple):
     marks
         Columns by which it is recognised.
     request
-        Columns by raw names (:data:`~holdfast.workloads.requests.raw_request.RAW_COLUMNS`), perhaps with a factor:
+        Columns by raw names (:data:`RAW_COLUMNS`), perhaps with a factor:
         ``("cpu_milli", 0.001)``.
     times
         Columns and seconds of their units: id, submit or interval (since the job before), start, end, runtime,
