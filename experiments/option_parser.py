@@ -125,7 +125,7 @@ def add_options(
         if parameter.group not in groups:
             groups[parameter.group] = parser.add_argument_group(parameter.group)
         names = [*([parameter.short] if parameter.short else []), *(parameter.names or (f"--{item.option[2:]}",))]
-        how: dict[str, Any] = {"help": item.help}
+        how: dict[str, Any] = {}
         if item.type is bool:
             how["action"] = "store_true"
         else:
@@ -142,6 +142,8 @@ def add_options(
         action = groups[parameter.group].add_argument(*names, **how)
         if parameter.names_in:
             action.names = _Names(parameter.names_in)  # argparse puts it into the help
+        # add_argument of Python 3.14 formats a help text at once, before the names are set.
+        action.help = item.help
 
 
 def read_arguments(kind: type[_T], parsed: argparse.Namespace) -> _T:

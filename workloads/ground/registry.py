@@ -15,7 +15,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
@@ -300,9 +300,13 @@ def check_function(plugin: object, *arguments: str, method: str = "") -> None:
     function = getattr(plugin, method, None) if method else plugin
     if not callable(function):
         raise InputError(f"must {wanted}, not of the type {type(plugin).__name__}")
+    # A partial is itself a routine of the library since Python 3.14; what it calls decides.
+    called = function
+    while isinstance(called, partial):
+        called = called.func
     # In this order, since nearly all are of other modules, and the second question takes ten times as long.
-    if getattr(function, "__module__", None) in sys.stdlib_module_names and inspect.isroutine(function):
-        raise InputError(f"must {wanted}, and {function.__module__}.{function.__qualname__} is one of Python's own")
+    if getattr(called, "__module__", None) in sys.stdlib_module_names and inspect.isroutine(called):
+        raise InputError(f"must {wanted}, and {called.__module__}.{called.__qualname__} is one of Python's own")
     if not _takes(function, len(arguments)):
         raise InputError(f"must {wanted}, and it takes other arguments")
 
