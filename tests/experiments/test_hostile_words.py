@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from holdfast.workloads.ground.errors import InputError, UnknownNameError, error
 pytestmark = pytest.mark.pictures("png", "pdf")
 
 LONG = "x" * 300
+#: Path.is_dir calls such a name absent since Python 3.14, and raised an error before.
+NO_DIRECTORY = "no such" if sys.version_info >= (3, 14) else "File name too long"
 PLAN = "plan exponential --mean 1h --n 4"
 
 
@@ -25,12 +28,12 @@ PLAN = "plan exponential --mean 1h --n 4"
         ("run a.swf -o out --nodes=--", "--nodes must have a value other than '--'"),
         (f"run {LONG} -o out", "File name too long"),
         (f"info {LONG * 5}", "xxx...xxx"),
-        (f"explain {LONG} 1", "File name too long"),
-        (f"plot {LONG}", "File name too long"),
+        (f"explain {LONG} 1", NO_DIRECTORY),
+        (f"plot {LONG}", NO_DIRECTORY),
         (f"fit-costs {LONG}", "File name too long"),
         (f"{PLAN} --json {LONG}", "File name too long"),
         (f"{PLAN} --plot {LONG}", "File name too long"),
-        (f"sweep a.toml -o {LONG} --dry-run", "File name too long"),
+        (f"sweep a.toml -o {LONG}", "File name too long"),
         ("sweep nul.toml -o out --dry-run", "is not a file name: "),
         ("info a\x1b[31m", r"a\x1b[31m: no such file"),
         ("info a\u2028b", r"a\u2028b: no such file"),
