@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["allocation_rows", "read_allocation_table"]
 
-#: Columns of times on the table's clock and of durations [s].
-_TIMES = ("waited_limit", "waited_nodes", "waited_reservation", "limited_until", "promised", "promised_at")
+#: Columns of durations [s], and the field of :class:`~holdfast.simulator.resources.machine_jobs.JobWait` of each.
+_DURATIONS = {"waited_limit": "limit", "waited_nodes": "nodes", "waited_reservation": "reservation"}
+#: Columns of times on the table's clock [s], which are named as the fields.
+_INSTANTS = ("limited_until", "promised", "promised_at")
 #: Columns where outages preempted runs: the start of each run of such a job, and the end of a preempted one [s].
 _RUNS = ("start", "preempted_at")
 #: Columns of mechanisms: why a run got its nodes, and why it left them.
@@ -37,36 +40,29 @@ def allocation_rows(result: Result) -> Iterator[dict[str, Any]]:
     found = result_allocations(result)
     if found is None or result.on_machine is None:
         return
-    names, known = found.machine.names, dict[tuple[int, ...], str]()
+    all_runs = [*found.jobs.values(), *found.past]
     resources = result.on_machine.table.resources
-    again = _RUNS if found.past else ()
-    causes = _CAUSES if any(run.cause or run.ending for run in (*found.jobs.values(), *found.past)) else ()
-    runs = [(job_id, found.jobs.get(job_id)) for job_id in result.records.columns["job_id"].tolist()]
-    for job_id, job in [*runs, *((run.job_id, run) for run in found.past)]:
-        if job is None:
-            empty = ("partition", "nodes", "limit", "features", *resources, "place", *_TIMES, "other", *again, *causes)
-            yield {"job_id": job_id, **dict.fromkeys(empty)}
-            continue
-        if job.nodes not in known:
-            known[job.nodes] = fold(names[node] for node in job.nodes)
-        wait = job.wait
-        times = (wait.limit, wait.nodes, wait.reservation, wait.limited_until, wait.promised, wait.promised_at)
-        yield {
-            "job_id": job_id,
-            "partition": job.partition,
-            "nodes": known[job.nodes],
-            "limit": job.limit or None,
-            "features": job.features or None,
-            **{name: _amounts_text(job.taken[name]) for name in resources},
-            "place": job.place,
-            **{name: None if time is None else time / SECOND for name, time in zip(_TIMES, times, strict=True)},
-            "other": wait.other,
-            **{
-                name: None if time is None else time / SECOND
-                for name, time in zip(again, (job.start, job.preempted_at), strict=False)
-            },
-            **{name: text or None for name, text in zip(causes, (job.cause, job.ending), strict=False)},
-        }
+    run_columns = _RUNS if found.past else ()
+    cause_columns = _CAUSES if any(run.cause or run.ending for run in all_runs) else ()
+    columns = (
+        *("job_id", "partition", "nodes", "limit", "features", *resources, "place"),
+        *(*_DURATIONS, *_INSTANTS, "other", *run_columns, *cause_columns),
+    )
+    # Many jobs have the same nodes.
+    host_list = cache(lambda nodes: fold(found.machine.names[node] for node in nodes))
+    last_runs = [(job_id, found.jobs.get(job_id)) for job_id in result.records.columns["job_id"].tolist()]
+    for job_id, run in [*last_runs, *((run.job_id, run) for run in found.past)]:
+        row: dict[str, Any] = dict.fromkeys(columns)
+        row["job_id"] = job_id
+        if run is not None:
+            row |= {"partition": run.partition, "nodes": host_list(run.nodes), "place": run.place}
+            row |= {"limit": run.limit or None, "features": run.features or None, "other": run.wait.other}
+            row |= {name: _amounts_text(run.taken[name]) for name in resources}
+            row |= {name: _seconds(getattr(run.wait, field)) for name, field in _DURATIONS.items()}
+            row |= {name: _seconds(getattr(run.wait, name)) for name in _INSTANTS}
+            row |= {name: _seconds(getattr(run, name)) for name in run_columns}
+            row |= {name: getattr(run, name) or None for name in cause_columns}
+        yield row
 
 
 def read_allocation_table(path: Path, machine: Machine) -> tuple[dict[int, Allocation], list[Allocation]]:
@@ -86,49 +82,57 @@ def read_allocation_table(path: Path, machine: Machine) -> tuple[dict[int, Alloc
     """
     places = {name: place for place, name in enumerate(machine.names)}
     partitions = {partition.name for partition in machine.partitions}
-    kinds = [f"gpus.{kind}" for kind in dict.fromkeys(name for nodes in machine.kinds for name in nodes.gpus)]
     header = read_text(path).partition("\n")[0].split(",")
-    resources = [name for name in ("cores", "memory", "gpus", *kinds) if name in header]
-    numbers: dict[str, Callable[[str, str], float]] = {"job_id": whole, "place": whole, "other": whole}
-    numbers |= dict.fromkeys(_TIMES, number)
-    again = [name for name in _RUNS if name in header]
-    numbers |= dict.fromkeys(again, number)
-    causes = [name for name in _CAUSES if name in header]
+    gpu_kinds = dict.fromkeys(f"gpus.{kind}" for node in machine.kinds for kind in node.gpus)
+    resources = [name for name in ("cores", "memory", "gpus", *gpu_kinds) if name in header]
+    run_columns = [name for name in _RUNS if name in header]
+    cause_columns = [name for name in _CAUSES if name in header]
+    numbers: dict[str, Callable[[str, str], float]] = dict.fromkeys(("job_id", "place", "other"), whole)
+    numbers |= dict.fromkeys((*_DURATIONS, *_INSTANTS, *run_columns), number)
+    texts = ("partition", "nodes", "limit", "features", *resources, *cause_columns)
     jobs: dict[int, Allocation] = {}
     past: list[Allocation] = []
-    for line, row in table_rows(path, numbers, "partition", "nodes", "limit", "features", *resources, *causes):
+    for line, row in table_rows(path, numbers, *texts):
         if not row["nodes"]:
             continue
         if row["partition"] not in partitions:
             raise TraceError(path, line, f"the machine has no partition {row['partition']!r}")
         try:
-            names = expand(row["nodes"])
-            nodes = [places[name] for name in names]
-            amounts = {name: _amounts(row[name], len(nodes)) for name in resources}
+            nodes = tuple(places[name] for name in expand(row["nodes"]))
+            taken = {name: tuple(_amounts(row[name], len(nodes))) for name in resources}
         except KeyError as error:
             raise TraceError(path, line, f"the machine has no node {error.args[0]}") from None
         except ValueError as error:
             raise TraceError(path, line, str(error)) from None
-        times = [None if row[name] is None else to_ticks(row[name]) for name in _TIMES]
-        start, preempted_at = (None if row.get(name) is None else to_ticks(row[name]) for name in _RUNS)
+        durations = {field: _ticks(row[name]) or 0 for name, field in _DURATIONS.items()}
+        instants = {name: _ticks(row[name]) for name in _INSTANTS}
         run = Allocation(
             row["job_id"],
             row["partition"],
-            tuple(nodes),
-            {name: tuple(values) for name, values in amounts.items()},
+            nodes,
+            taken,
             row["limit"],
             row["features"],
             row["place"] or 0,
-            JobWait(times[0] or 0, times[1] or 0, times[2] or 0, times[3], row["other"], times[4], times[5]),
-            start,
-            preempted_at,
-            *(row.get(name) or "" for name in _CAUSES),
+            JobWait(**durations, **instants, other=row["other"]),
+            start=_ticks(row.get("start")),
+            preempted_at=_ticks(row.get("preempted_at")),
+            cause=row.get("cause") or "",
+            ending=row.get("ending") or "",
         )
-        if preempted_at is None:
+        if run.preempted_at is None:
             jobs[run.job_id] = run
         else:
             past.append(run)
     return jobs, past
+
+
+def _seconds(ticks: int | None) -> float | None:
+    return None if ticks is None else ticks / SECOND
+
+
+def _ticks(seconds: float | None) -> int | None:
+    return None if seconds is None else to_ticks(seconds)
 
 
 def _amounts_text(amounts: Sequence[int]) -> str:

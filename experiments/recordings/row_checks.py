@@ -105,17 +105,19 @@ def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: 
     }
     records = Records(**{**columns, **coded, "runtime": runtimes})
     submit, start, end = (records.columns[name] for name in ("submit", "start", "end"))
-    absent, cancelled = records.have("no_show"), records.have("cancelled")
-    begun = np.where(start == ABSENT, end, start)
-    counts = [_negative(records.columns[name]) for name in ("preemptions", "shrinks", "lost")]
-    distributions = {
-        "must have preemptions, shrinks and lost node-seconds of at least 0": counts[0] | counts[1] | counts[2],
-        "did not arrive, but has a start or an end": absent & ((start != ABSENT) | (end != ABSENT)),
-        "must have a submit, a start and an end": ~absent
-        & ((submit == ABSENT) | (end == ABSENT) | ((start == ABSENT) & ~cancelled)),
-        "must be submitted, then start, then end": ~absent & ~((submit <= begun) & (begun <= end)),
+    no_show, cancelled = records.have("no_show"), records.have("cancelled")
+    no_submit, no_start, no_end = submit == ABSENT, start == ABSENT, end == ABSENT
+    negative_count = np.any([_negative(records.columns[name]) for name in ("preemptions", "shrinks", "lost")], axis=0)
+    incomplete = no_submit | no_end | (no_start & ~cancelled)
+    begun = np.where(no_start, end, start)
+    in_order = (submit <= begun) & (begun <= end)
+    broken_rows = {
+        "must have preemptions, shrinks and lost node-seconds of at least 0": negative_count,
+        "did not arrive, but has a start or an end": no_show & ~(no_start & no_end),
+        "must have a submit, a start and an end": ~no_show & incomplete,
+        "must be submitted, then start, then end": ~no_show & ~in_order,
     }
-    for what, broken in distributions.items():
+    for what, broken in broken_rows.items():
         if broken.any():
             raise refuse(int(np.argmax(broken)), what)
     return records
@@ -193,19 +195,25 @@ class _Holdings:
 
 def _fault(entry: Entry, last: int | None, holdings: _Holdings, ended: set[int], is_job: bool) -> str:
     """Problem of an entry; empty if there is none."""
-    job, event = entry.job_id, entry.event
     if last is not None and entry.time < last:
         return "its time is before that of the line above"
-    if not 0 <= min(entry.before, entry.after) <= max(entry.before, entry.after) <= LARGEST_SIZE:
+    if not (0 <= entry.before <= LARGEST_SIZE and 0 <= entry.after <= LARGEST_SIZE):
         return f"numbers of nodes must be from 0 to {LARGEST_SIZE:,}"
-    if event not in (_OF_JOBS if is_job else _OF_OUTAGES):
-        return (
-            f"{format_value(event)} is not an event of {'a job' if is_job else 'an outage, and there is no such job'}"
-        )
-    if not is_job:
-        if job >= 0:
-            return f"job {job} is not among the jobs that were simulated"
-        return holdings.change(entry) if event in ("down", "up") else ""
+    return _job_fault(entry, holdings, ended) if is_job else _outage_fault(entry, holdings)
+
+
+def _outage_fault(entry: Entry, holdings: _Holdings) -> str:
+    if entry.event not in _OF_OUTAGES:
+        return f"{format_value(entry.event)} is not an event of an outage, and there is no such job"
+    if entry.job_id >= 0:
+        return f"job {entry.job_id} is not among the jobs that were simulated"
+    return holdings.change(entry) if entry.event in ("down", "up") else ""
+
+
+def _job_fault(entry: Entry, holdings: _Holdings, ended: set[int]) -> str:
+    job, event = entry.job_id, entry.event
+    if event not in _OF_JOBS:
+        return f"{format_value(event)} is not an event of a job"
     if job in ended:
         return f"job {job} has ended in a line above"
     runs = job in holdings.running

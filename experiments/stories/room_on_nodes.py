@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.experiments.recordings.allocations import Allocation, Allocations
@@ -77,60 +77,83 @@ class RoomFinder:
         resources = {name for job in allocations.jobs.values() for name in job.taken}
         kinds = tuple(name.partition(".")[2] for name in sorted(resources) if "." in name)
         self._table = NodeTable.for_requests(allocations.machine, [ResourceRequest(gpus=dict.fromkeys(kinds, 1))])
+        self._columns = {name: column for column, name in enumerate(self._table.resources)}
 
     def room(self, job: Allocation, time: int) -> Room:
         """Nodes with room for a job at a time [ticks], after all ends and the starts before its own."""
-        machine, table = self._allocations.machine, self._table
-        partition = machine.partition(job.partition)
-        names = [name for name in table.resources if name in job.taken]
-        columns = [table.resources.index(name) for name in names]
-        wanted = [max(job.taken[name]) for name in names]
-        suits = [
-            node
-            for node in machine.places(partition)
-            if _has_features(machine.kinds[machine.kind_of_nodes[node]].features, job.features)
-        ]
-        full = {node: [table.capacities[node][column] for column in columns] for node in suits}
-        whole = partition.exclusive or all(
-            job.taken[name][entry] == table.capacities[node][column]
-            for entry, node in enumerate(job.nodes)
-            for name, column in zip(names, columns, strict=True)
-            if name != "memory"
+        partition = self._allocations.machine.partition(job.partition)
+        taken = {name: job.taken[name] for name in self._columns if name in job.taken}
+        needs_idle_nodes = partition.exclusive or self._fills_its_nodes(job)
+        if needs_idle_nodes:
+            # The job got all of each node, whatever it asked for. Its smallest node shows how many cores suffice.
+            wanted = {name: min(amounts) for name, amounts in taken.items() if name == "cores"}
+        else:
+            wanted = {name: max(amounts) for name, amounts in taken.items()}
+        full = {node: {name: self._capacity(node, name) for name in taken} for node in self._featured_nodes(job)}
+        full = {node: amounts for node, amounts in full.items() if _suffices(amounts, wanted)}
+        free = self._free_amounts(job, time, full)
+        closed = self._closed_nodes(job, time)
+        available = [node for node in full if node not in closed]
+        if needs_idle_nodes:
+            with_room = [node for node in available if free[node] == full[node]]
+            lacking = {"other jobs": len(available) - len(with_room)}
+        else:
+            with_room = [node for node in available if _suffices(free[node], wanted)]
+            lacking = _scarcity([free[node] for node in available], wanted)
+        return Room(
+            job.partition, len(job.nodes), len(full), len(with_room), lacking, closed=len(full) - len(available)
         )
-        own = [job.taken[name] for name in names]
-        if whole:
-            # All of a node was taken, whatever was asked for.
-            wanted = [min(amounts) if name == "cores" else 0 for name, amounts in zip(names, own, strict=True)]
-        suits = [node for node in suits if all(map(int.__ge__, full[node], wanted))]
-        free = {node: list(full[node]) for node in suits}
-        shut = {
-            node
-            for outage, nodes in self._allocations.outages
-            if to_ticks(outage.start) <= time < to_ticks(outage.end)
-            for node in nodes
-            # A job that ran on nodes of an advance reservation may use them.
-            if outage.kind is not OutageKind.RESERVATION or node not in job.nodes
-        }
+
+    def _capacity(self, node: int, resource: str) -> int:
+        return self._table.capacities[node][self._columns[resource]]
+
+    def _fills_its_nodes(self, job: Allocation) -> bool:
+        """Whether a job took all of its nodes, apart from memory."""
+        return all(
+            amounts == tuple(self._capacity(node, name) for node in job.nodes)
+            for name, amounts in job.taken.items()
+            if name in self._columns and name != "memory"
+        )
+
+    def _featured_nodes(self, job: Allocation) -> list[int]:
+        """Nodes of the partition of a job with the features that it asked for."""
+        machine = self._allocations.machine
+        nodes = machine.places(machine.partition(job.partition))
+        if not job.features:
+            return list(nodes)
+        asked = parse_features(job.features)
+        return [node for node in nodes if satisfies(asked, machine.kinds[machine.kind_of_nodes[node]].features)]
+
+    def _free_amounts(
+        self, job: Allocation, time: int, full: Mapping[int, Mapping[str, int]]
+    ) -> dict[int, dict[str, int]]:
+        """What is free on each node in ``full``, which has its amounts when it is idle."""
+        free = {node: dict(amounts) for node, amounts in full.items()}
         for other, start, end in self._allocations.runs(self._records):
             if not start <= time < end or other.place >= job.place:
                 continue
             for entry, node in enumerate(other.nodes):
-                if node in free:
-                    for spot, name in enumerate(names):
-                        free[node][spot] -= other.taken[name][entry]
-        up = [node for node in suits if node not in shut]
-        if whole:
-            room = [node for node in up if free[node] == full[node]]
-            lacking = {"other jobs": len(up) - len(room)}
-        else:
-            room = [node for node in up if all(map(int.__ge__, free[node], wanted))]
-            short = {
-                _WORDS.get(name, name.partition(".")[2] + " GPUs"): sum(free[node][spot] < wanted[spot] for node in up)
-                for spot, name in enumerate(names)
-            }
-            lacking = dict(sorted(((name, count) for name, count in short.items() if count), key=lambda item: -item[1]))
-        return Room(job.partition, len(job.nodes), len(suits), len(room), lacking, len(suits) - len(up))
+                for name in free.get(node, ()):
+                    free[node][name] -= other.taken[name][entry]
+        return free
+
+    def _closed_nodes(self, job: Allocation, time: int) -> set[int]:
+        """Nodes that an outage closed to a job."""
+        closed: set[int] = set()
+        for outage, nodes in self._allocations.outages:
+            if to_ticks(outage.start) <= time < to_ticks(outage.end):
+                # A job that ran on nodes of an advance reservation may use them.
+                allowed = job.nodes if outage.kind is OutageKind.RESERVATION else ()
+                closed.update(set(nodes).difference(allowed))
+        return closed
 
 
-def _has_features(features: tuple[str, ...], asked: str) -> bool:
-    return not asked or satisfies(parse_features(asked), features)
+def _suffices(amounts: Mapping[str, int], wanted: Mapping[str, int]) -> bool:
+    return all(amounts[name] >= amount for name, amount in wanted.items())
+
+
+def _scarcity(free: Sequence[Mapping[str, int]], wanted: Mapping[str, int]) -> dict[str, int]:
+    """By resource, in words, the number of nodes that have too little of it free, the scarcest first."""
+    short = {name: sum(amounts[name] < amount for amounts in free) for name, amount in wanted.items()}
+    scarcest_first = sorted((name for name in short if short[name]), key=lambda name: -short[name])
+    return {_WORDS.get(name) or f"{name.partition('.')[2]} GPUs": short[name] for name in scarcest_first}
