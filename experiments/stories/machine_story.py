@@ -5,8 +5,9 @@ Everything follows from the table of allocations, in which the replay noted caus
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from typing import Any
 
 from holdfast.experiments.recordings.allocations import Allocation, Allocations
@@ -62,33 +63,44 @@ class MachineStory:
             return []
         return [("", f"Waited {_time(facts.start - facts.queued)}:"), *self._waits()]
 
+    @property
+    def _last_start(self) -> float:
+        return self.facts.start if self.facts.last_start is None else self.facts.last_start
+
     def _text(self, most: int | None) -> str:
-        facts, at = self.facts, self._at
-        wait = facts.start - facts.queued
-        head = f"Job {job_id_text(facts.job_id)} ({self._size()} in partition {facts.partition}, tier {facts.tier})"
-        waited = f"waited {_time(wait)}" if wait else "started at once"
-        last = facts.start if facts.last_start is None else facts.last_start
-        ended = sum(bool(run.by) for run in facts.preempted)
-        again = f"; outages ended {ended:,} of its runs" if ended else ""
-        if len(facts.preempted) > ended:
-            again += f"; it left or changed its nodes {len(facts.preempted) - ended:,} times"
-        ran = "its last run took" if facts.preempted else "it ran for"
-        blocks = [
-            wrap(f"{head} {waited}{again}; {ran} {_time(facts.end - last)}. {self.clock.about}"),
-            [f"{at(facts.submit)}  It was submitted."]
-            + ([f"{at(facts.queued)}  It became eligible."] if facts.queued > facts.submit else [])
-            + [line for run in facts.preempted for text in self._past(run) for line in wrap(text, "", "  ")]
-            + wrap(f"{at(last)}  It started on {facts.nodes}.", "", "  ")
-            + [f"{at(facts.end)}  {'Its user cancelled it.' if facts.cancelled else 'It ended.'}"],
-        ]
-        if self._waits():
-            lines = ["Its waits:" if facts.preempted else "Its wait:"]
-            for time, reason in self._waits():
-                lines += wrap(f"{time}  {reason}", "  ", "    ")
-            blocks.append(lines)
-            blocks.append([line for text in self._remarks(most) for line in wrap(text, "", "  ")])
-        blocks.append(wrap(self._choice(), "", "  "))
+        blocks = [wrap(self._summary()), self._course()]
+        waits = self._waits()
+        if waits:
+            heading = "Its waits:" if self.facts.preempted else "Its wait:"
+            blocks.append([heading, *_wrap_each((f"{time}  {reason}" for time, reason in waits), "  ")])
+            blocks.append(_wrap_each(self._remarks(most)))
+        blocks.append(_wrap_each([self._choice()]))
         return "\n\n".join("\n".join(block) for block in blocks if block)
+
+    def _summary(self) -> str:
+        """The wait and the runs in a sentence."""
+        facts = self.facts
+        job = f"Job {job_id_text(facts.job_id)} ({self._size()} in partition {facts.partition}, tier {facts.tier})"
+        wait = facts.start - facts.queued
+        waited = f"waited {_time(wait)}" if wait else "started at once"
+        by_outages = sum(bool(run.by) for run in facts.preempted)
+        by_others = len(facts.preempted) - by_outages
+        earlier_runs = f"; outages ended {by_outages:,} of its runs" if by_outages else ""
+        earlier_runs += f"; it left or changed its nodes {by_others:,} times" if by_others else ""
+        ran = "its last run took" if facts.preempted else "it ran for"
+        return f"{job} {waited}{earlier_runs}; {ran} {_time(facts.end - self._last_start)}. {self.clock.about}"
+
+    def _course(self) -> list[str]:
+        """Lines with the times of its submit, its starts and its ends."""
+        facts, at = self.facts, self._at
+        events = [f"{at(facts.submit)}  It was submitted."]
+        if facts.queued > facts.submit:
+            events.append(f"{at(facts.queued)}  It became eligible.")
+        for run in facts.preempted:
+            events += self._past(run)
+        events.append(f"{at(self._last_start)}  It started on {facts.nodes}.")
+        events.append(f"{at(facts.end)}  {'Its user cancelled it.' if facts.cancelled else 'It ended.'}")
+        return _wrap_each(events)
 
     def _past(self, run: PreemptedRun) -> tuple[str, str]:
         """Start and end of a run before the last one."""
@@ -121,9 +133,7 @@ class MachineStory:
     def _remarks(self, most: int | None) -> Iterator[str]:
         facts, at = self.facts, self._at
         if facts.promised is not None and facts.promised_at is not None:
-            starts = [run.start for run in facts.preempted] + [
-                facts.start if facts.last_start is None else facts.last_start
-            ]
+            starts = [*(run.start for run in facts.preempted), self._last_start]
             start = next((start for start in starts if start >= facts.promised_at), facts.start)
             early = facts.promised - start
             how = f"{_time(abs(early))} {'earlier' if early > 0 else 'later'} than that" if early else "just then"
@@ -216,21 +226,17 @@ class MachineStories:
     def _facts(self, job: Allocation, record: JobRecord, submit: int, start: int, end: int) -> MachineFacts:
         machine, wait = self._allocations.machine, job.wait
         past = [run for run in self._allocations.past if run.job_id == job.job_id]
-        last = start if job.start is None else job.start
-        passing = self._overtaking_jobs(job, record.queued, start)
+        last_start = start if job.start is None else job.start
+        waits_since = (past[-1].preempted_at if past else None) or record.queued
         tier = machine.partition(job.partition).priority
-        tiers = {number: machine.partition(self._allocations.jobs[number].partition).priority for number in passing}
-        mine = set(job.nodes)
-        freed = [
-            other.job_id
-            for other, _, over in self._allocations.runs(self._known)
-            if over == last and other.job_id != job.job_id and mine & set(other.nodes)
-        ]
+        overtaking = self._overtaking_jobs(job, record.queued, start)
+        higher_tier = [other.job_id for other in overtaking if machine.partition(other.partition).priority > tier]
+        waited_for_room = wait.nodes > 0 or wait.reservation > 0
         return MachineFacts(
             job_id=job.job_id,
             partition=job.partition,
             tier=tier,
-            nodes=fold(machine.names[node] for node in job.nodes),
+            nodes=self._node_names(job),
             taken=dict(job.taken),
             placement=self._allocations.placement,
             rule=_RULES[self._allocations.placement],
@@ -247,37 +253,54 @@ class MachineStories:
             delayed=wait.other,
             promised=_seconds(wait.promised),
             promised_at=_seconds(wait.promised_at),
-            at_queue=self._room.room(job, (past[-1].preempted_at if past else None) or record.queued),
-            at_start=self._room.room(job, last),
-            freed_by=tuple(freed) if wait.nodes + wait.reservation else (),
-            higher_tier=tuple(number for number in passing if tiers[number] > tier),
-            passed_by=tuple(number for number in passing if tiers[number] <= tier),
+            at_queue=self._room.room(job, waits_since),
+            at_start=self._room.room(job, last_start),
+            freed_by=self._freeing_jobs(job, last_start) if waited_for_room else (),
+            higher_tier=tuple(higher_tier),
+            passed_by=tuple(other.job_id for other in overtaking if other.job_id not in higher_tier),
             cancelled=record.status == "cancelled",
-            preempted=tuple(
-                PreemptedRun(
-                    (run.start or 0) / SECOND,
-                    (run.preempted_at or 0) / SECOND,
-                    fold(machine.names[node] for node in run.nodes),
-                    "" if run.ending else self._allocations.cause(run),
-                    run.cause,
-                    run.ending,
-                )
-                for run in past
-            ),
-            last_start=last / SECOND if past else None,
+            preempted=tuple(self._preempted_run(run) for run in past),
+            last_start=last_start / SECOND if past else None,
             cause=job.cause,
         )
 
-    def _overtaking_jobs(self, job: Allocation, queued: int, start: int) -> list[int]:
+    def _preempted_run(self, run: Allocation) -> PreemptedRun:
+        return PreemptedRun(
+            start=(run.start or 0) / SECOND,
+            end=(run.preempted_at or 0) / SECOND,
+            nodes=self._node_names(run),
+            by="" if run.ending else self._allocations.cause(run),
+            cause=run.cause,
+            ending=run.ending,
+        )
+
+    def _node_names(self, run: Allocation) -> str:
+        return fold(self._allocations.machine.names[node] for node in run.nodes)
+
+    def _freeing_jobs(self, job: Allocation, start: int) -> tuple[int, ...]:
+        """Other jobs that left nodes of a job as it started."""
+        return tuple(
+            other.job_id
+            for other, _, end in self._allocations.runs(self._known)
+            if end == start and other.job_id != job.job_id and not set(job.nodes).isdisjoint(other.nodes)
+        )
+
+    def _overtaking_jobs(self, job: Allocation, queued: int, start: int) -> list[Allocation]:
         """Jobs that came after it and started before it on nodes of its partition, in order of their starts."""
         machine = self._allocations.machine
-        mine = set(machine.places(machine.partition(job.partition)))
+        partition_nodes = set(machine.places(machine.partition(job.partition)))
         found = []
         for number, other in self._allocations.jobs.items():
             record = self._known[number]
-            if record.start is not None and record.queued > queued and record.start < start and mine & set(other.nodes):
-                found.append(number)
-        return sorted(found, key=lambda number: self._allocations.jobs[number].place)
+            overtook = record.start is not None and record.queued > queued and record.start < start
+            if overtook and not partition_nodes.isdisjoint(other.nodes):
+                found.append(other)
+        return sorted(found, key=attrgetter("place"))
+
+
+def _wrap_each(texts: Iterable[str], indent: str = "") -> list[str]:
+    """Lines of several texts; further lines of a text are indented by two more blanks."""
+    return [line for text in texts for line in wrap(text, indent, f"{indent}  ")]
 
 
 def _because(cause: str) -> str:
