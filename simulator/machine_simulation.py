@@ -35,6 +35,9 @@ __all__ = ["MachineOutcome", "simulate_on_machine"]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+#: Columns of :class:`~holdfast.simulator.results.records.Samples`.
+_TIME, _HELD, _WAITING_SIZE = 0, 2, 4
+
 
 class MachineOutcome(NamedTuple):
     """What a simulation on a machine comes to.
@@ -222,11 +225,11 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
         stopped = _cancelled_runs(lives, columns["runtime"])
         spans = (lives.ends - lives.starts)[stopped]
         withdrawn = sum(int(most) * int(span) for most, span in zip(lives.taken[stopped], spans, strict=True))
-    busy = _levels(lives, columns, bool(replay.windows), origin)
+    samples = _sample_stays(lives, columns, bool(replay.windows), origin)
     opened, closed = int(columns["submit"][came].min()), int(columns["end"][came].max())
     used = integral(lives.taken[came], np.where(ran, lives.ends - lives.starts, 0)[came])
     booked = accounting(used, closed - opened, machine_size(replay.table.machine))
-    outcome = MachineOutcome(Records(**columns), Samples(busy), booked, replay, withdrawn, past.losses(origin))
+    outcome = MachineOutcome(Records(**columns), Samples(samples), booked, replay, withdrawn, past.losses(origin))
     return _with_outages(outcome, opened, closed, origin)
 
 
@@ -275,37 +278,54 @@ def _record_columns(
     return columns
 
 
-def _levels(lives: _Lives, columns: Mapping[str, npt.NDArray[Any]], has_windows: bool, origin: int) -> Ints:
+class _Stays(NamedTuple):
+    """Stays in the queue and on the machine [ticks of the simulated clock], shapes (stays,).
+
+    A job came at ``came`` and waited from ``queued`` on with its requested size, and ran from ``start`` to ``end`` with
+    the size that it took.
+    """
+
+    came: Ints
+    queued: Ints
+    start: Ints
+    end: Ints
+    requested: Ints
+    taken: Ints
+
+    def extend(self, other: _Stays) -> _Stays:
+        return _Stays(*(np.append(column, further) for column, further in zip(self, other, strict=True)))
+
+    def samples(self, sizes: Ints) -> Ints:
+        """What runs and what waits if the stays have these sizes, shape (instants, 5) (:class:`Samples`)."""
+        lengths = self.end - self.start
+        return PlainSamples(PlainJobs(self.came, self.queued, sizes, lengths, lengths), self.start, self.end).table
+
+
+def _sample_stays(lives: _Lives, columns: Mapping[str, npt.NDArray[Any]], has_windows: bool, origin: int) -> Ints:
     """Samples of what is busy and what waits, shape (instants, 5) (:class:`Samples`)."""
-    past, left, queued = lives.past, lives.left, lives.queued
+    past, left = lives.past, lives.left
     # A job that leaves the queue takes nothing at the time at which it leaves; one that was held never waited.
-    seen = lives.ran | (left & (queued <= lives.gone))
-    begun = np.where(left, lives.gone, lives.starts)[seen] - origin
-    ended = columns["end"][seen] - origin
-    since = np.where(past.counts > 0, past.last, queued)[seen] - origin
-    came_at = np.minimum(since, columns["submit"][seen] - origin) if "eligible" in columns else since
-    rows, sizes = np.flatnonzero(seen), lives.taken[seen]
+    seen = lives.ran | (left & (lives.queued <= lives.gone))
+    start = np.where(left, lives.gone, lives.starts)[seen] - origin
+    end = columns["end"][seen] - origin
+    queued = np.where(past.counts > 0, past.last, lives.queued)[seen] - origin
+    came = np.minimum(queued, columns["submit"][seen] - origin) if "eligible" in columns else queued
+    stays = _Stays(came, queued, start, end, columns["nodes"][seen], lives.taken[seen])
     if past.rows:
+        start, end, waited_since = (
+            np.array(past.times[name], np.int64) - origin for name in ("start", "end", "queued")
+        )
         # A later run waits from the end of the previous run.
-        again = {name: np.array(values, np.int64) - origin for name, values in past.times.items()}
-        again["queued"] = np.where(past.again, again["queued"], queued[past.rows] - origin)
-        begun, ended = np.append(begun, again["start"]), np.append(ended, again["end"])
-        came_at, since = np.append(came_at, again["queued"]), np.append(since, again["queued"])
-        rows, sizes = np.append(rows, past.rows), np.append(sizes, np.array(past.sizes, np.int64))
-    requested = columns["nodes"][rows]
+        queued = np.where(past.again, waited_since, lives.queued[past.rows] - origin)
+        sizes = np.array(past.sizes, np.int64)
+        stays = stays.extend(_Stays(queued, queued, start, end, columns["nodes"][past.rows], sizes))
     if has_windows:
         # Jobs may start as a window ends: such an instant is that of a job without size and length.
-        none = np.zeros(len(begun), np.int64)
-        came_at, since = np.append(came_at, begun), np.append(since, begun)
-        ended, begun = np.append(ended, begun), np.append(begun, begun)
-        requested, sizes = np.append(requested, none), np.append(sizes, none)
-    lengths = ended - begun
-    waiting, busy = (
-        PlainSamples(PlainJobs(came_at, since, amounts, lengths, lengths), begun, ended).table
-        for amounts in (requested, sizes)
-    )
-    busy[:, 4] = waiting[:, 4]
-    return busy
+        instants, none = stays.start, np.zeros(len(stays.start), np.int64)
+        stays = stays.extend(_Stays(instants, instants, instants, instants, none, none))
+    samples = stays.samples(stays.taken)
+    samples[:, _WAITING_SIZE] = stays.samples(stays.requested)[:, _WAITING_SIZE]
+    return samples
 
 
 def _with_outages(outcome: MachineOutcome, begin: int, end: int, origin: int) -> MachineOutcome:
@@ -313,20 +333,29 @@ def _with_outages(outcome: MachineOutcome, begin: int, end: int, origin: int) ->
     replay = outcome.replay
     if not replay.windows:
         return outcome
-    whole = machine_unit(replay.table.machine) == "nodes"
-    capacities = [1 if whole else vector[0] for vector in replay.table.capacities]
-    closed = closed_changes(replay, capacities, resource_uses(replay, "nodes" if whole else "cores"), begin, end)
-    lost, down, held = (
-        sum(loss for _, loss in outcome.losses),
-        *(amount_time(changes) for changes in (closed.down, closed.held)),
-    )
+    if machine_unit(replay.table.machine) == "nodes":
+        capacities, uses = [1] * len(replay.table.capacities), resource_uses(replay, "nodes")
+    else:
+        capacities, uses = [vector[0] for vector in replay.table.capacities], resource_uses(replay, "cores")
+    closed = closed_changes(replay, capacities, uses, begin, end)
+    lost = sum(loss for _, loss in outcome.losses)
+    down, held = amount_time(closed.down), amount_time(closed.held)
     booked = outcome.booked._replace(lost=lost, down=down, held=held, idle=outcome.booked.idle - lost - down - held)
-    courses = [[(time - origin, level) for time, level in levels(changes)] for changes in closed]
-    table = outcome.samples.table
-    times = np.union1d(table[:, 0], [time for course in courses for time, _ in course])
-    table = table[np.maximum(0, np.searchsorted(table[:, 0], times, side="right") - 1)].copy()
-    table[:, 0] = times
-    if courses[1]:
-        moments, amounts = np.array([(times[0] - 1, 0), *courses[1]], np.int64).T
-        table[:, 2] = amounts[np.searchsorted(moments, times, side="right") - 1]
-    return outcome._replace(booked=booked, samples=Samples(table), down=courses[0])
+    down_levels = [(time - origin, level) for time, level in levels(closed.down)]
+    held_levels = [(time - origin, level) for time, level in levels(closed.held)]
+    further_times = [time for time, _ in (*down_levels, *held_levels)]
+    samples = _repeat_samples(outcome.samples.table, further_times)
+    if held_levels:
+        changes, sizes = np.array(held_levels, np.int64).T
+        last_change = np.searchsorted(changes, samples[:, _TIME], side="right") - 1
+        samples[:, _HELD] = np.where(last_change < 0, 0, sizes[last_change])
+    return outcome._replace(booked=booked, samples=Samples(samples), down=down_levels)
+
+
+def _repeat_samples(samples: Ints, times: Sequence[int]) -> Ints:
+    """The samples, and at further times the last one before each of them."""
+    every_time = np.union1d(samples[:, _TIME], np.array(times, np.int64))
+    last = np.searchsorted(samples[:, _TIME], every_time, side="right") - 1
+    repeated = samples[np.maximum(0, last)]
+    repeated[:, _TIME] = every_time
+    return repeated

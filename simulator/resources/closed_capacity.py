@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.simulator.resources.machine_replay import MachineReplay
@@ -22,11 +22,19 @@ class Use(NamedTuple):
     amount: int
 
 
+class _Closure(NamedTuple):
+    """The time [ticks] for which an outage closes a node, to all jobs or to those that a reservation is not for."""
+
+    start: int
+    end: int
+    is_reservation: bool
+
+
 class Closed(NamedTuple):
     """Changes of closed capacity by tick: for maintenance and by failures, and for advance reservations."""
 
-    down: Mapping[int, int]
-    held: Mapping[int, int]
+    down: dict[int, int]
+    held: dict[int, int]
 
 
 def resource_uses(replay: MachineReplay, resource: str) -> list[Use]:
@@ -55,37 +63,50 @@ def closed_changes(
     begin, end
         The span; changes at its end lead back to 0.
     """
-    spans: dict[int, list[tuple[int, int, bool]]] = defaultdict(list)
+    closures_of: dict[int, list[_Closure]] = defaultdict(list)
     for item in replay.windows:
-        first, last = max(begin, to_ticks(item.outage.start)), min(end, item.end)
-        if first < last:
+        closure = _Closure(
+            max(begin, to_ticks(item.outage.start)), min(end, item.end), item.outage.kind is OutageKind.RESERVATION
+        )
+        if closure.start < closure.end:
             for node in item.nodes:
-                spans[node].append((first, last, item.outage.kind is OutageKind.RESERVATION))
-    own: dict[int, list[Use]] = defaultdict(list)
+                closures_of[node].append(closure)
+    uses_of: dict[int, list[Use]] = defaultdict(list)
     for use in uses:
-        if use.node in spans:
-            own[use.node].append(use)
-    down: dict[int, int] = defaultdict(int)
-    held: dict[int, int] = defaultdict(int)
-    for node, windows in spans.items():
-        changes: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])  # taken, closed to all, reserved
-        for first, last, reserved in windows:
-            changes[first][1 + reserved] += 1
-            changes[last][1 + reserved] -= 1
-        for use in own[node]:
-            changes[use.start][0] += use.amount
-            changes[use.end][0] -= use.amount
-        now = [0, 0, 0]
-        before = [0, 0]
-        for time in sorted(changes):
-            now = [amount + change for amount, change in zip(now, changes[time], strict=True)]
-            left = capacities[node] - min(capacities[node], now[0])
-            level = [left if now[1] else 0, left if now[2] and not now[1] else 0]
-            for into, new, old in zip((down, held), level, before, strict=True):
-                if new != old:
-                    into[time] += new - old
-            before = level
-    return Closed(down, held)
+        if use.node in closures_of:
+            uses_of[use.node].append(use)
+    closed = Closed(defaultdict(int), defaultdict(int))
+    for node, closures in closures_of.items():
+        down_before = held_before = 0
+        for time, down, held in _closed_levels(capacities[node], closures, uses_of[node]):
+            if down != down_before:
+                closed.down[time] += down - down_before
+            if held != held_before:
+                closed.held[time] += held - held_before
+            down_before, held_before = down, held
+    return closed
+
+
+def _closed_levels(capacity: int, closures: Iterable[_Closure], uses: Iterable[Use]) -> Iterator[tuple[int, int, int]]:
+    """(Tick, amount that is down, amount that is held) of a node at each change of its closures and uses."""
+    outages, reservations, taken = Counter[int](), Counter[int](), Counter[int]()
+    for closure in closures:
+        changes = reservations if closure.is_reservation else outages
+        changes[closure.start] += 1
+        changes[closure.end] -= 1
+    for use in uses:
+        taken[use.start] += use.amount
+        taken[use.end] -= use.amount
+    open_outages = open_reservations = in_use = 0
+    for time in sorted({*outages, *reservations, *taken}):
+        open_outages += outages[time]
+        open_reservations += reservations[time]
+        in_use += taken[time]
+        unused = max(0, capacity - in_use)
+        down = unused if open_outages else 0
+        # A node that is down is not held by a reservation as well.
+        held = unused if open_reservations and not open_outages else 0
+        yield time, down, held
 
 
 def levels(changes: Mapping[int, int]) -> list[tuple[int, int]]:
