@@ -31,6 +31,12 @@ __all__ = ["ManyJobs"]
 
 Numbers = tuple[NDArray[np.int64], NDArray[np.intp]]
 
+#: Rows of the buffers: what the loop reads of each waiting job, of running ones and of windows, its scratch space, and
+#: what it writes.
+_ORDER, _LEAST, _NODES, _WALLTIMES, _SETUPS, _WORKS, _RELEASES, _WINDOWS = range(8)
+_TIMES, _LEVELS, _BOUNDS, _BEGUN, _SIZES, _PLANNED = range(8, 14)
+_ROWS = 14
+
 #: Largest time for the compiled code; plain Python plans with later times.
 _LATEST = 1 << 61
 
@@ -56,7 +62,7 @@ class ManyJobs:
     def __init__(self, outlook: Outlook) -> None:
         self._outlook = outlook
         #: Buffers of the loop, with their addresses, because numpy takes a microsecond to return one.
-        self._rows = np.empty((14, 0), np.int64)
+        self._rows = np.empty((_ROWS, 0), np.int64)
         self._addresses: list[Any] = []
 
     def __call__(self, view: SystemView) -> list[Start]:
@@ -72,7 +78,7 @@ class ManyJobs:
         if code is None:
             return plan_queue(view, self._outlook)
         count = self._plan(view, starts, numbers, code, complete=False)
-        begun, sizes = self._rows[11, :count].tolist(), self._rows[12]
+        begun, sizes = self._rows[_BEGUN, :count].tolist(), self._rows[_SIZES]
         return starts + [Start(queue[place].job_id, int(sizes[place]), "backfilled") for place in begun]
 
     def promises(self, view: SystemView) -> list[Promise]:
@@ -89,10 +95,13 @@ class ManyJobs:
         if heads == count:
             return []
         started = self._plan(view, starts, numbers, code, complete=True)
-        promised = dict(zip(range(heads, count), self._rows[12:, heads:count].T.tolist(), strict=True))
-        for place in self._rows[11, :started].tolist():
-            del promised[place]
-        return [Promise(queue[place].job_id, at, size) for place, (size, at) in promised.items() if 0 <= at < NEVER]
+        begun = set(self._rows[_BEGUN, :started].tolist())
+        sizes, times = self._rows[_SIZES, :count].tolist(), self._rows[_PLANNED, :count].tolist()
+        return [
+            Promise(queue[place].job_id, times[place], sizes[place])
+            for place in range(heads, count)
+            if place not in begun and 0 <= times[place] < NEVER
+        ]
 
     def _numbers(self, queue: WaitingQueue) -> Numbers | None:
         """Array of the waiting jobs; None: there is none, or the rule needs more than it contains."""
@@ -116,31 +125,38 @@ class ManyJobs:
     def _plan(
         self, view: SystemView, starts: list[Start], numbers: Numbers, code: Callable[..., int], *, complete: bool
     ) -> int:
-        """Number of jobs that start after the first ones; the last rows have their positions, all sizes and times."""
-        (table, places), heads = numbers, len(starts)
-        count = len(places)
+        """Number of jobs that start after the first ones.
+
+        ``_BEGUN`` has their positions in the queue; ``_SIZES`` and ``_PLANNED`` have sizes and times by position.
+        """
+        table, places = numbers
+        count, heads = len(places), len(starts)
         free = view.free - sum(start.nodes for start in starts)
         queue = view.queue
         ends = [view.now + queue[place].limit(start.nodes) for place, start in enumerate(starts)]
         started = [(end, start.job_id, start.nodes) for end, start in zip(ends, starts, strict=True)]
         releases = releases_beside(view, started, queue[heads])
         windows = [number for window in view.windows for number in window]
-        needed = max(len(releases) + len(view.windows) + 2 * count + 8, 3 * len(releases), len(windows), 3 * BOUNDS)
-        if self._rows.shape[1] < needed:
-            # Buffers grow by half more than needed, so that this is rare.
-            self._rows = np.empty((14, needed + needed // 2), np.int64)
-            stride = self._rows.strides[0]
-            self._addresses = [self._rows.ctypes.data + row * stride for row in range(len(self._rows))]
+        self._grow(max(len(releases) + len(view.windows) + 2 * count + 8, 3 * len(releases), len(windows), 3 * BOUNDS))
         rows = self._rows
-        rows[0, :count], rows[1:6, :count] = places, table
-        rows[6, : 3 * len(releases)] = np.fromiter(chain.from_iterable(releases), np.int64, 3 * len(releases))
-        rows[7, : len(windows)] = windows
+        rows[_ORDER, :count] = places
+        rows[_LEAST : _WORKS + 1, :count] = table
+        rows[_RELEASES, : 3 * len(releases)] = np.fromiter(chain.from_iterable(releases), np.int64, 3 * len(releases))
+        rows[_WINDOWS, : len(windows)] = windows
+        depth = count if self._outlook.depth is None else self._outlook.depth
         # The loop takes addresses for arrays.
-        order, *jobs, released, windowed, times, levels, bounds, begun, sizes, planned = self._addresses
-        depth = self._outlook.depth
+        arrays = self._addresses
         return code(
-            WaitingJobs(count, heads, order, *jobs),
-            Releases(len(releases), released, len(view.windows), windowed, TOLERANCE),
-            PassRule(view.now, free, count if depth is None else depth, self._outlook.largest, complete, NEVER),
-            Plan(times, levels, bounds, begun, sizes, planned),
+            WaitingJobs(count, heads, *arrays[_ORDER : _WORKS + 1]),
+            Releases(len(releases), arrays[_RELEASES], len(view.windows), arrays[_WINDOWS], TOLERANCE),
+            PassRule(view.now, free, depth, self._outlook.largest, complete, NEVER),
+            Plan(*arrays[_TIMES : _PLANNED + 1]),
         )
+
+    def _grow(self, length: int) -> None:
+        """Make the buffers at least this long."""
+        if self._rows.shape[1] < length:
+            # Half more than necessary, so that this is rare.
+            self._rows = np.empty((_ROWS, length + length // 2), np.int64)
+            stride = self._rows.strides[0]
+            self._addresses = [self._rows.ctypes.data + row * stride for row in range(_ROWS)]

@@ -27,10 +27,9 @@ __all__ = ["CONSEQUENCES", "LearnedAtArrival", "consequences", "missing_nodes", 
 #: node-seconds) / 12]. Of the arriving job: missing nodes and nodes [share of the machine], walltime [log10(1 + s) /
 #: 6]. Of the machine: free nodes, reserved nodes, and nodes by which malleable jobs could shrink [share of the
 #: machine], waiting jobs [log10(1 + jobs) / 6].
-CONSEQUENCES = (
-    *("enough", "preempted", "shrunk", "jobs", "lost"),
-    *("lacking", "nodes", "walltime", "free", "reserved", "spare", "queue"),
-)
+_EFFECTS = ("enough", "preempted", "shrunk", "jobs", "lost")
+_SITUATION = ("lacking", "nodes", "walltime", "free", "reserved", "spare", "queue")
+CONSEQUENCES = (*_EFFECTS, *_SITUATION)
 _NODE_HOURS = 12.0
 
 
@@ -84,35 +83,39 @@ def consequences(
     running = [run for run in view.running if not run.owes(request.job_id)]
     by_id = {run.job_id: run for run in running}
     later: Any = _ViewAfterTenants(view, running)
-    seen = np.zeros((len(strategies), len(CONSEQUENCES)), np.float32)
-    for row, strategy in zip(seen, strategies, strict=True):
+    reserved = sum(item.idle + item.lent for item in view.reservations)
+    spare = sum(run.nodes - run.min_nodes for run in running if run.type is MALLEABLE and not run.borrowed)
+    situation = {
+        "lacking": lacking / view.nodes,
+        "nodes": request.nodes / view.nodes,
+        "walltime": log10(1.0 + request.walltime / SECOND) / 6.0,
+        "free": view.free / view.nodes,
+        "reserved": reserved / view.nodes,
+        "spare": spare / view.nodes,
+        "queue": log10(1.0 + len(view.queue)) / 6.0,
+    }
+    features = np.zeros((len(strategies), len(CONSEQUENCES)), np.float32)
+    features[:, len(_EFFECTS) :] = [situation[name] for name in _SITUATION]
+    for row, strategy in zip(features, strategies, strict=True):
         if strategy.room(view, request) >= lacking:
             actions = strategy.make_room(later, request, lacking) if lacking else []
-            row[:5] = _effects(actions, by_id, view)
-    total = view.nodes
-    spare = sum(run.nodes - run.min_nodes for run in running if run.type is MALLEABLE and not run.borrowed)
-    seen[:, 5] = lacking / total
-    seen[:, 6] = request.nodes / total
-    seen[:, 7] = log10(1.0 + request.walltime / SECOND) / 6.0
-    seen[:, 8] = view.free / total
-    seen[:, 9] = sum(item.idle + item.lent for item in view.reservations) / total
-    seen[:, 10] = spare / total
-    seen[:, 11] = log10(1.0 + len(view.queue)) / 6.0
-    return seen
+            row[: len(_EFFECTS)] = _effects(actions, by_id, view)
+    return features
 
 
 def _effects(
     actions: Sequence[Preempt | Shrink], running: Mapping[int, RunningJob], view: SystemView
 ) -> tuple[float, ...]:
-    hit = [(action, run) for action in actions if (run := running.get(action.job_id)) is not None]
-    preempted = [run for action, run in hit if isinstance(action, Preempt)]
-    shrunk = sum(action.nodes for action, _ in hit if isinstance(action, Shrink))
+    """The features in ``_EFFECTS`` of a strategy that answers with these actions."""
+    applied = [action for action in actions if action.job_id in running]
+    preempted = [running[action.job_id] for action in applied if isinstance(action, Preempt)]
+    shrunk = sum(action.nodes for action in applied if isinstance(action, Shrink))
     lost = sum(run.loss(view.now) for run in preempted)
     return (
         1.0,
         sum(run.nodes for run in preempted) / view.nodes,
         shrunk / view.nodes,
-        log10(1.0 + len(hit)) / 6.0,
+        log10(1.0 + len(applied)) / 6.0,
         log10(1.0 + lost / SECOND) / _NODE_HOURS,
     )
 

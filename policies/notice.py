@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.policies.knapsack import Item, cheapest_cover
 from holdfast.policies.list_queue import as_queue
@@ -106,48 +107,62 @@ class Weigh:
     price: float = 1.0
 
     def __call__(self, view: SystemView, request: Request) -> list[Action]:
-        now, arrival = view.now, request.estimated_arrival
-        price = self.price if view.queue else 0.0
+        arrival = request.estimated_arrival
+        # While no job waits, free nodes stay free: neither holding them nor taking them at the arrival costs anything.
+        holding_price, progress_price = (self.price, 1) if view.queue else (0.0, 0)
         holdable = _holdable(view, request)
         unwanted = min(holdable, view.free - _usable_nodes(view))
+        wanted_by_jobs = holdable - unwanted
+        until_arrival = max(0, arrival - view.now)
         missing = request.nodes - unwanted
         due = arrival + TOLERANCE
         eligible = [run for run in view.running if not run.planned and not run.borrowed]
         leaving = sorted((run.expected_end, run.job_id, run.nodes) for run in eligible if run.expected_end <= due)
         staying = [run for run in eligible if run.expected_end > due and run.type is not ON_DEMAND]
+        at_arrival = {run.job_id: Item(_late(view, arrival, run), run.job_id, run.nodes) for run in staying}
+        early = {run.job_id: _early(view, arrival, run, holding_price) for run in staying}
 
+        # With a reservation, which collects what running jobs release and takes the cheapest of the other nodes.
         expected: list[Action] = []
         reserving, left = 0, missing
         for end, job_id, nodes in leaving:
             if left <= 0:
                 break
             expected.append(Expect(job_id))
-            reserving += min(nodes, left) * round(price * max(0, arrival - end))
+            reserving += min(nodes, left) * round(holding_price * max(0, arrival - end))
             left -= nodes
-        late = [Item(_late(view, arrival, run), run.job_id, run.nodes) for run in staying]
-        early = {run.job_id: _early(view, arrival, run, price) for run in staying}
-        choice = [Item(min(item.cost, early[item.key][0]), item.key, item.weight) for item in late]
-        chosen = _cheapest(choice + _pieces(holdable - unwanted, round(price * max(0, arrival - now))), left)
+        victims = [Item(min(item.cost, early[key].cost), key, item.weight) for key, item in at_arrival.items()]
+        free_nodes = _pieces(wanted_by_jobs, round(holding_price * until_arrival))
+        chosen = _cheapest(victims + free_nodes, left)
         reserving += sum(item.cost for item in chosen)
-        # A job that starts on the nodes loses at most its progress until then; if no job waits, they stay free.
-        lost = 1 if view.queue else 0
-        taken = [Item(lost * nodes * max(0, arrival - end), job_id, nodes) for end, job_id, nodes in leaving]
-        taken += _pieces(holdable - unwanted, lost * max(0, arrival - now))
-        ignoring = sum(item.cost for item in _cheapest(late + taken, missing))
 
-        held = unwanted + sum(item.weight for item in chosen if item.key < 0)
-        at_arrival = {item.key: item.cost for item in late}
-        plans = [
-            Preempt(item.key, early[item.key][1], reason="right after a checkpoint")
-            for item in chosen
-            if item.key in early and item.cost < at_arrival[item.key]
+        # Without: a job that starts on the nodes meanwhile loses at most its progress until the arrival.
+        successors = [
+            Item(progress_price * nodes * max(0, arrival - end), job_id, nodes) for end, job_id, nodes in leaving
         ]
-        sure = len(plans) == sum(item.key >= 0 for item in chosen)
-        if reserving > ignoring or (reserving == ignoring and not sure):
+        successors += _pieces(wanted_by_jobs, progress_price * until_arrival)
+        ignoring = sum(item.cost for item in _cheapest([*at_arrival.values(), *successors], missing))
+
+        preempted = [item for item in chosen if item.key in at_arrival]
+        held = unwanted + sum(item.weight for item in chosen if item.key not in at_arrival)
+        plans = [
+            Preempt(item.key, early[item.key].at, reason="right after a checkpoint")
+            for item in preempted
+            if item.cost < at_arrival[item.key].cost
+        ]
+        preempts_at_arrival = len(plans) < len(preempted)
+        if reserving > ignoring or (reserving == ignoring and preempts_at_arrival):
             return []
         hour = 3600 * SECOND
         reason = f"worth {reserving / hour:.1f} lost node-hours, preempting at the arrival {ignoring / hour:.1f}"
         return [Hold(held, reason=reason), *expected, *plans]
+
+
+class _EarlyPreemption(NamedTuple):
+    """A preemption before the arrival: its cost, with that of holding the nodes until then, and its time."""
+
+    cost: int
+    at: int
 
 
 def _late(view: SystemView, arrival: int, run: RunningJob) -> int:
@@ -157,13 +172,13 @@ def _late(view: SystemView, arrival: int, run: RunningJob) -> int:
     return run.loss(arrival)
 
 
-def _early(view: SystemView, arrival: int, run: RunningJob, price: float) -> tuple[int, int]:
-    """Cost of preempting a rigid run after its last checkpoint before the arrival, and the time of that checkpoint."""
+def _early(view: SystemView, arrival: int, run: RunningJob, price: float) -> _EarlyPreemption:
+    """The preemption of a rigid run after its last checkpoint before the arrival."""
     if run.type is not MALLEABLE:
         overhead, at, _ = _preemption(view, arrival, run)
         if at < arrival:
-            return overhead + run.nodes * round(price * (arrival - at)), at
-    return _NEVER, arrival
+            return _EarlyPreemption(overhead + run.nodes * round(price * (arrival - at)), at)
+    return _EarlyPreemption(_NEVER, arrival)
 
 
 #: A cost larger than any actual cost.

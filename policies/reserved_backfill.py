@@ -54,10 +54,10 @@ def _tenancy(admit: Admission) -> Tenancy:
         # A tenant takes nodes from the reservation with the latest notice first, ties by id.
         by_notice = sorted(view.reservations, key=lambda item: (-item.notice, item.job_id))
         idle = [(reservation, reservation.idle) for reservation in by_notice if reservation.idle]
+        if not idle:
+            return []
         starts: list[Start] = []
         started: list[tuple[int, int]] = []
-        if not idle:
-            return starts
         available = sum(nodes for _, nodes in idle)
         for job in as_queue(view.queue).candidates(0, available):
             if job.min_nodes > available or job.type is ON_DEMAND:
@@ -70,22 +70,27 @@ def _tenancy(admit: Admission) -> Tenancy:
                 if largest_admitted_size(view, job, size, started) < size:
                     continue
                 started.append((view.now + job.limit(size), size))
-            draws: dict[int, int] = {}
-            left = size
-            for index in sources:
-                reservation, nodes = idle[index]
-                taken = min(nodes, left)
-                if taken:
-                    draws[reservation.job_id] = taken
-                    idle[index] = reservation, nodes - taken
-                    left -= taken
-            starts.append(Start(job.job_id, size, "tenant", draws))
+            starts.append(Start(job.job_id, size, "tenant", _draw(idle, sources, size)))
             available -= size
             if not available:
                 break
         return starts
 
     return tenants
+
+
+def _draw(idle: list[tuple[Reservation, int]], sources: list[int], size: int) -> dict[int, int]:
+    """Take nodes from the first reservations among ``sources``; returns how many by the id of the on-demand job."""
+    draws: dict[int, int] = {}
+    left = size
+    for index in sources:
+        reservation, nodes = idle[index]
+        taken = min(nodes, left)
+        if taken:
+            draws[reservation.job_id] = taken
+            idle[index] = reservation, nodes - taken
+            left -= taken
+    return draws
 
 
 TENANCIES: Registry[Tenancy] = Registry("tenants rule", "holdfast.tenancies", function_adapter("the view"))
