@@ -22,9 +22,10 @@ from holdfast.simulator.results.result import Result
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.machines.machine_workload import MachineWorkload
+from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.outages.outage import Outage
 from holdfast.workloads.outages.places import outage_places, partition_outages
-from holdfast.workloads.table.job import RIGID, STOCHASTIC
+from holdfast.workloads.table.job import RIGID, STOCHASTIC, Job
 from holdfast.workloads.table.job_lifecycle import has_life
 from holdfast.workloads.table.jobs import Jobs
 
@@ -79,39 +80,38 @@ def simulate_partitions(
     InputError
         If the machine, a job or the order does not allow to take each partition by itself.
     """
+    machine = workload.machine
     partitions = _partitions_of_jobs(table, workload)
-    used = np.unique(partitions).tolist()
+    used = [(place, machine.partitions[place]) for place in np.unique(partitions).tolist()]
     if ORDERS[order].half_life is not None and len(used) > 1:
         raise InputError(
             f"order {order} with mechanisms or job types on a machine (--machine) needs one partition: past usage is "
             "counted over all of them"
         )
-    origin = clock_origin(table)
-    rows = [np.flatnonzero(partitions == place) for place in used]
-    machine = workload.machine
-    sizes = [len(machine.partitions[place].nodes) for place in used]
     outage_places(outages, machine)
     parts = [
         simulate_pool(
-            table.select(partitions == place), size, partition_outages(outages, machine, machine.partitions[place].name)
+            table.select(partitions == place), len(partition.nodes), partition_outages(outages, machine, partition.name)
         )
-        for place, size in zip(used, sizes, strict=True)
+        for place, partition in used
     ]
+    rows = [np.flatnonzero(partitions == place) for place, _ in used]
     records = _records(rows, parts)
     opened = [part.opened for part in parts if part.opened is not None]
     ended = records.columns["end"]
     elapsed = int(ended.max()) - min(opened) if opened and (ended != ABSENT).any() else 0
+    pools = {}
+    for (_, partition), own_rows, part in zip(used, rows, parts, strict=True):
+        size = len(partition.nodes)
+        # What the shorter time of a part does not account for was idle.
+        accounting = _with_total(part.accounting, size * elapsed)
+        has_gpus = machine.total("gpus", partition.nodes) > 0
+        pools[partition.name] = Pool(own_rows, size, accounting, has_gpus)
+    amounts = zip(*(pool.accounting for pool in pools.values()), strict=True)
+    booked = _with_total(Accounting(*map(sum, amounts)), machine.size * elapsed)
+    origin = clock_origin(table)
     shifts = [part.origin - origin for part in parts]
     losses = [(time + shift, lost) for part, shift in zip(parts, shifts, strict=True) for time, lost in part.losses]
-    # What the shorter time of a part does not account for was idle.
-    own = [_with_total(part.accounting, size * elapsed) for part, size in zip(parts, sizes, strict=True)]
-    booked = _with_total(Accounting(*(sum(amounts) for amounts in zip(*own, strict=True))), machine.size * elapsed)
-    pools = {
-        machine.partitions[place].name: Pool(
-            of_part, size, accounting, machine.total("gpus", machine.partitions[place].nodes) > 0
-        )
-        for place, of_part, size, accounting in zip(used, rows, sizes, own, strict=True)
-    }
     withdrawn = [part.withdrawn for part in parts if part.withdrawn is not None]
     return replace(
         parts[0],
@@ -146,46 +146,48 @@ def _down(parts: Sequence[Result], shifts: Sequence[int]) -> list[tuple[int, int
 
 def _partitions_of_jobs(table: Jobs, workload: MachineWorkload) -> Ints:
     """Number of the partition of each job, shape (n,)."""
-    machine, found = workload.machine, []
     if len(workload.requests) != len(table):
         raise InputError(f"there must be one request for each of the {len(table):,} jobs of the table")
     if table.are(STOCHASTIC).any():
         raise InputError("a machine with partitions (--machine) takes no stochastic jobs")
-    numbers: dict[int, int] = {}
-    capacities = workload.table.capacities
-    for job, request in zip(table, workload.requests, strict=True):
-        if job.running_since is not None:
-            raise InputError(
-                f"job {job.job_id} runs before the simulation, which is not modelled on a machine (--machine)"
-            )
-        if request.begin is not None and job.submit is not None and request.begin > max(job.submit, job.eligible or 0):
-            raise InputError(f"job {job.job_id} begins later than it waits: give its eligible time in the job table")
-        options = workload.table.needs(request, job.walltime)
-        if len(options) > 1:
-            names = ", ".join(machine.partitions[need.partition].name for need in options)
-            raise InputError(f"job {job.job_id} may run in {names}: with mechanisms each job needs one partition")
-        (need,) = options
-        partition = machine.partitions[need.partition]
-        columns = list(zip(*(capacities[node] for node in need.eligible), strict=True))
-        if need.tasks and any(min(column) < max(column) for column in columns):
-            raise InputError(
-                f"job {job.job_id} asks for tasks, and the nodes of {partition.name} differ: with mechanisms a job "
-                "needs a number of nodes there"
-            )
-        fits = all(min(column) >= amount for column, amount in zip(columns, need.vector, strict=True))
-        if len(need.eligible) < len(partition.nodes) or not fits:
-            raise InputError(
-                f"job {job.job_id} asks for what only some nodes of {partition.name} have: with mechanisms all nodes "
-                "of a partition must suit its jobs"
-            )
-        numbers[job.job_id] = need.partition
-        found.append(need.partition)
+    partitions = {
+        job.job_id: _partition_of_job(job, request, workload)
+        for job, request in zip(table, workload.requests, strict=True)
+    }
     for job in table if table.has("preceding") else ():
-        if job.preceding is not None and numbers[job.preceding] != numbers[job.job_id]:
+        if job.preceding is not None and partitions[job.preceding] != partitions[job.job_id]:
             raise InputError(
                 f"job {job.job_id} depends on job {job.preceding} of another partition, which is not modelled"
             )
-    return np.array(found, np.int64)
+    return np.array(list(partitions.values()), np.int64)
+
+
+def _partition_of_job(job: Job, request: ResourceRequest, workload: MachineWorkload) -> int:
+    """Number of the only partition that a job may run in; the job must fit on each of its nodes."""
+    if job.running_since is not None:
+        raise InputError(f"job {job.job_id} runs before the simulation, which is not modelled on a machine (--machine)")
+    if request.begin is not None and job.submit is not None and request.begin > max(job.submit, job.eligible or 0):
+        raise InputError(f"job {job.job_id} begins later than it waits: give its eligible time in the job table")
+    partitions = workload.machine.partitions
+    needs = workload.table.needs(request, job.walltime)
+    if len(needs) > 1:
+        names = ", ".join(partitions[need.partition].name for need in needs)
+        raise InputError(f"job {job.job_id} may run in {names}: with mechanisms each job needs one partition")
+    (need,) = needs
+    partition = partitions[need.partition]
+    capacities = {workload.table.capacities[node] for node in need.eligible}
+    if need.tasks and len(capacities) > 1:
+        raise InputError(
+            f"job {job.job_id} asks for tasks, and the nodes of {partition.name} differ: with mechanisms a job "
+            "needs a number of nodes there"
+        )
+    fits = all(have >= amount for vector in capacities for have, amount in zip(vector, need.vector, strict=True))
+    if len(need.eligible) < len(partition.nodes) or not fits:
+        raise InputError(
+            f"job {job.job_id} asks for what only some nodes of {partition.name} have: with mechanisms all nodes "
+            "of a partition must suit its jobs"
+        )
+    return need.partition
 
 
 def _records(rows: Sequence[Ints], parts: Sequence[Result]) -> Records:

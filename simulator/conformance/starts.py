@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from holdfast.policies.port import TOLERANCE, Promise, Start
@@ -53,32 +54,43 @@ def _broken_promises(rule: Any, scenario: Scenario, starts: list[Start], claims:
     if scenario.reservations:
         # Reservations collect released nodes before the queue does, so that the rule alone cannot keep promises.
         return
-    after = _after_starts(scenario, starts)
     if claims.head and not scenario.windows:
-        sizes = {start.job_id: start.nodes for start in starts}
-        heads: list[Start] = []
-        for job in scenario.queue:
-            if job.job_id not in sizes:
-                break
-            heads.append(Start(job.job_id, sizes[job.job_id]))
-        waiting = [job for job in scenario.queue if job.job_id not in sizes]
-        if waiting and len(heads) < len(starts):
-            head = waiting[0]
-            before, then = _earliest(_after_starts(scenario, heads), head.min_nodes), _earliest(after, head.min_nodes)
-            if then > before + TOLERANCE:
-                times = f"from {before / SECOND:g} s to {then / SECOND:g} s"
-                yield "head", f"delayed job {head.job_id}, the first that must wait: {times}"
+        yield from _delayed_head(scenario, starts)
     if not claims.runtime and callable(getattr(rule, "promises", None)):
-        later = {item.job_id: item.at for item in rule.promises(View(after))}
-        for promise in rule.promises(View(scenario)):
-            if not isinstance(promise, Promise):
-                yield "promise", f"must promise with Promise, not {promise!r}"
-                return
-            at = later.get(promise.job_id, scenario.now)
-            if at > promise.at + TOLERANCE:
-                times = f"at {promise.at / SECOND:g} s at the latest, and after its own starts at {at / SECOND:g} s"
-                yield "promise", f"promised job {promise.job_id} to start {times}"
-                return
+        yield from _late_promise(rule, scenario, starts)
+
+
+def _delayed_head(scenario: Scenario, starts: list[Start]) -> Iterator[Problem]:
+    """Compare when the first job that must wait can start, with all starts and with only those before it."""
+    sizes = {start.job_id: start.nodes for start in starts}
+    before_head = list(takewhile(lambda job: job.job_id in sizes, scenario.queue))
+    if len(before_head) == len(scenario.queue):
+        return
+    head = scenario.queue[len(before_head)]
+    without = _after_starts(scenario, [Start(job.job_id, sizes[job.job_id]) for job in before_head])
+    earliest = _earliest(without, head.min_nodes)
+    delayed = _earliest(_after_starts(scenario, starts), head.min_nodes)
+    if delayed > earliest + TOLERANCE:
+        times = f"from {earliest / SECOND:g} s to {delayed / SECOND:g} s"
+        yield "head", f"delayed job {head.job_id}, the first that must wait: {times}"
+
+
+def _late_promise(rule: Any, scenario: Scenario, starts: list[Start]) -> Iterator[Problem]:
+    """Compare what the rule promises before its starts and after them, and find the first job that is promised later.
+
+    A job without a promise after the starts has started, or can start now.
+    """
+    after = _after_starts(scenario, starts)
+    later = {item.job_id: item.at for item in rule.promises(View(after))}
+    for promise in rule.promises(View(scenario)):
+        if not isinstance(promise, Promise):
+            yield "promise", f"must promise with Promise, not {promise!r}"
+            return
+        at = later.get(promise.job_id, scenario.now)
+        if at > promise.at + TOLERANCE:
+            times = f"at {promise.at / SECOND:g} s at the latest, and after its own starts at {at / SECOND:g} s"
+            yield "promise", f"promised job {promise.job_id} to start {times}"
+            return
 
 
 def _into_windows(scenario: Scenario, starts: Any) -> Start | None:

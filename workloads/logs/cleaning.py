@@ -34,6 +34,7 @@ BROKEN_LINE = "broken line"
 NO_RUNTIME = "runtime <= 0"
 #: Remark on jobs without a known request.
 NO_WALLTIME = "without a walltime (the runtime is used)"
+_OVERRUN = "ran longer than the walltime (killed at the walltime)"
 #: Values of a column that a message names, and their length.
 _SHOWN, _LONG = 10, 40
 #: Columns that most logs lack.
@@ -210,7 +211,7 @@ class Intake:
             self.remarks[NO_WALLTIME] += 1
             walltime = runtime
         elif runtime > walltime:
-            self.remarks["ran longer than the walltime (killed at the walltime)"] += 1
+            self.remarks[_OVERRUN] += 1
             runtime = walltime
             killed = True
         elif stopped and runtime == walltime:
@@ -251,36 +252,38 @@ class Intake:
             As :meth:`add` raises a ValueError.
         """
         nodes, runtime, walltime, submit = records.nodes, records.runtime, records.walltime, records.submit
+        unusable = {"nodes <= 0": nodes <= 0, NO_RUNTIME: runtime <= SHORTEST_TIME, "no submit time": submit < 0}
         kept = np.ones(len(nodes), np.bool_)
-        for reason, without in (("nodes <= 0", nodes <= 0), (NO_RUNTIME, runtime <= SHORTEST_TIME),
-                                ("no submit time", submit < 0)):  # fmt: skip
-            tally.note(self.excluded, reason, kept & without)
-            kept &= ~without
-        largest = np.maximum(np.maximum(submit, runtime), np.maximum(walltime, records.wait))
-        beyond = kept & ((nodes > LARGEST_SIZE) | (np.maximum(largest, records.think_time) > LARGEST_TIME))
+        for reason, rows in unusable.items():
+            tally.note(self.excluded, reason, kept & rows)
+            kept &= ~rows
+        times = submit, runtime, walltime, records.wait, records.think_time
+        beyond = nodes > LARGEST_SIZE
+        for column in times:
+            beyond |= column > LARGEST_TIME
+        beyond &= kept
         if beyond.any():
             if not lenient:
                 row = int(beyond.argmax())
-                times = submit, runtime, walltime, records.wait, records.think_time
                 sentence = _out_of_bounds(int(nodes[row]), *(float(column[row]) for column in times), None)
                 raise OutOfBoundsError(row, sentence)
             tally.note(self.excluded, BROKEN_LINE, beyond)
             kept &= ~beyond
-        free = walltime <= SHORTEST_TIME
-        over = ~free & (runtime > walltime)
-        tally.note(self.remarks, NO_WALLTIME, kept & free)
-        tally.note(self.remarks, "ran longer than the walltime (killed at the walltime)", kept & over)
+        without_walltime = walltime <= SHORTEST_TIME
+        overrun = ~without_walltime & (runtime > walltime)
+        stopped_at_walltime = ~without_walltime & records.stopped & (runtime == walltime)
+        tally.note(self.remarks, NO_WALLTIME, kept & without_walltime)
+        tally.note(self.remarks, _OVERRUN, kept & overrun)
         submitted = submit[kept]
-        before = np.concatenate(([self._latest], submitted[:-1]))
+        submitted_above = np.concatenate(([self._latest], submitted[:-1]))
         early = np.zeros_like(kept)
-        early[kept] = submitted < before
+        early[kept] = submitted < submitted_above
         tally.note(self.remarks, "submitted before the job in the line above", early)
         if len(submitted):
             self._latest = float(submitted[-1])
         columns: dict[str, NDArray[Any]] = {
-            "job_id": records.job_id, "submit": submit, "nodes": nodes, "runtime": np.where(over, walltime, runtime),
-            "walltime": np.where(free, runtime, walltime),
-            "killed": over | (~free & records.stopped & (runtime == walltime)),
+            "job_id": records.job_id, "submit": submit, "nodes": nodes, "runtime": np.where(overrun, walltime, runtime),
+            "walltime": np.where(without_walltime, runtime, walltime), "killed": overrun | stopped_at_walltime,
             "wait": np.where(records.wait < 0, np.nan, records.wait),
             "user": records.user, "project": records.project, "partition": records.partition,
             "preceding": records.preceding,

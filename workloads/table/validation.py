@@ -122,45 +122,61 @@ def _legal_rows(jobs: Jobs, most: float) -> NDArray[np.bool_]:
 
     Stochastic jobs and jobs with life-cycle columns are left to :func:`_broken_rule`.
     """
+    if jobs.has("preceding") or jobs.has("restart_cost"):
+        return np.zeros(len(jobs), np.bool_)
     legal = ~jobs.are(JobType.STOCHASTIC)
     for name in (*_LIFE, "true_runtime"):
         if name in jobs.columns:
             legal &= np.isnan(jobs.column(name))
-    if jobs.has("preceding") or jobs.has("restart_cost"):
-        return np.zeros(len(jobs), np.bool_)
     for name in ("application", "plan", "memory_profile"):
         if name in jobs.columns:
-            legal &= np.array([not text for text in jobs.names])[jobs.column(name)]
-    nodes, runtime, walltime, submit = (jobs.column(name) for name in ("nodes", "runtime", "walltime", "submit"))
-    legal &= (nodes >= 1) & (nodes <= min(LARGEST_SIZE, most)) & _long(walltime) & _long(runtime)
-    legal &= runtime <= walltime + _TICK
-    if "trace_runtime" in jobs.columns or "trace_walltime" in jobs.columns:
-        before, asked = jobs.column("trace_runtime"), jobs.column("trace_walltime")
-        before, asked = np.where(np.isnan(before), runtime, before), np.where(np.isnan(asked), walltime, asked)
-        legal &= _long(before) & _long(asked) & (before <= asked + _TICK)
+            is_empty = np.array([not text for text in jobs.names])
+            legal &= is_empty[jobs.column(name)]
+    nodes = jobs.column("nodes")
+    legal &= (nodes >= 1) & (nodes <= min(LARGEST_SIZE, most))
+    return legal & _legal_durations(jobs) & _legal_min_nodes(jobs) & _legal_submits(jobs)
+
+
+def _legal_durations(jobs: Jobs) -> NDArray[np.bool_]:
+    runtime, walltime = jobs.column("runtime"), jobs.column("walltime")
     setup, cost = jobs.column("setup"), jobs.column("checkpoint_cost")
+    legal = _long(walltime) & _long(runtime) & (runtime <= walltime + _TICK)
     legal &= (setup >= 0) & (setup <= LARGEST_TIME) & (setup <= runtime + _TICK)
     legal &= (cost >= 0) & (cost <= LARGEST_TIME)
+    if "trace_runtime" in jobs.columns or "trace_walltime" in jobs.columns:
+        trace_runtime, trace_walltime = jobs.column("trace_runtime"), jobs.column("trace_walltime")
+        trace_runtime = np.where(np.isnan(trace_runtime), runtime, trace_runtime)
+        trace_walltime = np.where(np.isnan(trace_walltime), walltime, trace_walltime)
+        legal &= _long(trace_runtime) & _long(trace_walltime) & (trace_runtime <= trace_walltime + _TICK)
     if "checkpoint_interval" in jobs.columns:
         interval = jobs.column("checkpoint_interval")
         legal &= np.isnan(interval) | (jobs.are(JobType.RIGID) & _long(interval))
-    malleable = jobs.are(JobType.MALLEABLE)
-    if "min_nodes" in jobs.columns:
-        given = jobs.column("min_nodes").tolist()
-        smallest = np.array([-1 if value is None else value for value in given])
-        legal &= np.where(malleable, (smallest >= 1) & (smallest <= nodes), (smallest == -1) | (smallest == nodes))
-    else:
-        legal &= ~malleable
-    legal_submit = (submit >= 0) & (submit <= LARGEST_TIME)
-    if not ("notice" in jobs.columns or "estimated_arrival" in jobs.columns):
-        legal &= legal_submit & (~jobs.are(JobType.ON_DEMAND) | (setup == 0))
-        return legal
-    notice, estimated = jobs.column("notice"), jobs.column("estimated_arrival")
-    announced = (np.abs(notice) <= LARGEST_TIME) & (np.abs(estimated) <= LARGEST_TIME) & (notice <= estimated + _TICK)
-    announced &= np.isnan(submit) | ((np.abs(submit) <= LARGEST_TIME) & (notice <= submit + _TICK))
-    sudden = np.isnan(notice) & np.isnan(estimated) & legal_submit
-    legal &= np.where(jobs.are(JobType.ON_DEMAND), (setup == 0) & (sudden | announced), sudden)
     return legal
+
+
+def _legal_min_nodes(jobs: Jobs) -> NDArray[np.bool_]:
+    malleable = jobs.are(JobType.MALLEABLE)
+    if "min_nodes" not in jobs.columns:
+        return ~malleable
+    nodes = jobs.column("nodes")
+    min_nodes = np.array([-1 if value is None else value for value in jobs.column("min_nodes").tolist()])
+    missing = min_nodes == -1
+    return np.where(malleable, (min_nodes >= 1) & (min_nodes <= nodes), missing | (min_nodes == nodes))
+
+
+def _legal_submits(jobs: Jobs) -> NDArray[np.bool_]:
+    """Mask of the legal submits and notices; an on-demand job, the only one with a notice, has no setup."""
+    submit, on_demand = jobs.column("submit"), jobs.are(JobType.ON_DEMAND)
+    legal_submit = (submit >= 0) & (submit <= LARGEST_TIME)
+    without_setup = jobs.column("setup") == 0
+    if not ("notice" in jobs.columns or "estimated_arrival" in jobs.columns):
+        return legal_submit & (~on_demand | without_setup)
+    notice, estimated = jobs.column("notice"), jobs.column("estimated_arrival")
+    never_arrives = np.isnan(submit)
+    announced = (np.abs(notice) <= LARGEST_TIME) & (np.abs(estimated) <= LARGEST_TIME) & (notice <= estimated + _TICK)
+    announced &= never_arrives | ((np.abs(submit) <= LARGEST_TIME) & (notice <= submit + _TICK))
+    unannounced = np.isnan(notice) & np.isnan(estimated) & legal_submit
+    return np.where(on_demand, without_setup & (unannounced | announced), unannounced)
 
 
 def _long(times: NDArray[np.float64]) -> NDArray[np.bool_]:
