@@ -6,13 +6,16 @@ import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from holdfast.workloads.ground.parameters import Parameter, SecondsAbove0, Seed, wholes
 from holdfast.workloads.ground.release import VERSION
 from holdfast.workloads.ground.units import duration_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.experiments.study.experiment import Experiment
     from holdfast.experiments.study.verdicts import Verdict
 
 __all__ = ["KEPT", "Arguments", "main"]
@@ -72,12 +75,8 @@ def main(arguments: Arguments) -> int:
     from holdfast.experiments.output.directory_checks import check_kind
     from holdfast.experiments.output.locks import write_lock
     from holdfast.experiments.output.output_directory import make_directory
-    from holdfast.experiments.output.signals import Interrupted, hold_interruptions, time_limit
-    from holdfast.experiments.study.experiment import all_experiments, find_experiment, run_experiment
-    from holdfast.experiments.study.packed_store import export_store, import_store, record_request
-    from holdfast.experiments.study.parameters import describe_changes, with_settings
-    from holdfast.experiments.study.report.content import Tally
-    from holdfast.experiments.terminal import fill
+    from holdfast.experiments.study.experiment import all_experiments, find_experiment
+    from holdfast.experiments.study.parameters import with_settings
     from holdfast.workloads.ground.errors import InputError
 
     if not arguments.id:
@@ -88,54 +87,72 @@ def main(arguments: Arguments) -> int:
     settings = [with_settings(item.quick if arguments.quick else item.parameters, arguments.set) for item in chosen]
     if arguments.output is None:
         raise InputError("give the directory to write with -o DIR")
-    is_new, keeps = not Path(arguments.output).exists(), Path(arguments.output, "runs").exists()
+    is_new, had_runs = not Path(arguments.output).exists(), Path(arguments.output, "runs").exists()
     directory = make_directory(arguments.output)
     try:
         with write_lock(directory):
             check_kind(directory, "experiments")
-            store = directory / "runs"
-            if arguments.stored_rows is not None:
-                count = import_store(Path(arguments.stored_rows), store, [item.id for item in chosen], arguments.seed)
-                print(f"{arguments.stored_rows}: {count:,} stored rows are new here", flush=True)
-            try:
-                with time_limit(arguments.limit):
-                    for item, parameters in zip(chosen, settings, strict=True):
-                        print(f"{item.id}: {item.title}", flush=True)
-                        if item.stores:
-                            record_request(store, item.id, arguments.seed, parameters)
-                        verdicts = run_experiment(
-                            item,
-                            parameters,
-                            arguments.seed,
-                            directory,
-                            VERSION,
-                            workers=arguments.workers,
-                            progress=True,
-                        )
-                        for verdict in verdicts:
-                            _show(verdict)
-                        changes = describe_changes(parameters, item.parameters)
-                        measured = f"; measured with (at full size): {changes}" if changes else ""
-                        print(fill(f"{item.id}: {Tally.of_verdicts(verdicts).words}{measured}", rest="  "))
-            except Interrupted as stop:
-                if stop.name != "SIGALRM":
-                    raise
-                limit = duration_text(arguments.limit or 0.0)
-                print(f"the limit of {limit} is reached: {KEPT.format(output=directory)}")
-                return 1
-            finally:
-                if arguments.pack is not None:
-                    with hold_interruptions():
-                        count = export_store(store, Path(arguments.pack))
-                    print(f"{arguments.pack} holds {count:,} stored rows; --from takes them over on another machine")
+            is_complete = _run_all(arguments, list(zip(chosen, settings, strict=True)), directory)
     except InputError:
         # A parameter that is refused while the experiment measures leaves nothing.
-        if (is_new or not keeps) and _is_bare(directory if is_new else directory / "runs"):
+        made = directory if is_new else directory / "runs"
+        if (is_new or not had_runs) and _is_bare(made):
             with suppress(OSError):
-                shutil.rmtree(directory if is_new else directory / "runs")
+                shutil.rmtree(made)
         raise
+    if not is_complete:
+        return 1
     print(f"tables, figures and verdicts are in {directory}")
     return 0
+
+
+def _run_all(arguments: Arguments, chosen: Sequence[tuple[Experiment, Any]], directory: Path) -> bool:
+    """Run experiments with their parameters; returns whether all have ended before the time limit."""
+    from holdfast.experiments.output.signals import Interrupted, hold_interruptions, time_limit
+    from holdfast.experiments.study.packed_store import export_store, import_store
+
+    store = directory / "runs"
+    if arguments.stored_rows is not None:
+        ids = [item.id for item, _ in chosen]
+        count = import_store(Path(arguments.stored_rows), store, ids, arguments.seed)
+        print(f"{arguments.stored_rows}: {count:,} stored rows are new here", flush=True)
+    try:
+        with time_limit(arguments.limit):
+            for item, parameters in chosen:
+                _run(arguments, item, parameters, directory)
+    except Interrupted as stop:
+        if stop.name != "SIGALRM":
+            raise
+        limit = duration_text(arguments.limit or 0.0)
+        print(f"the limit of {limit} is reached: {KEPT.format(output=directory)}")
+        return False
+    finally:
+        if arguments.pack is not None:
+            with hold_interruptions():
+                count = export_store(store, Path(arguments.pack))
+            print(f"{arguments.pack} holds {count:,} stored rows; --from takes them over on another machine")
+    return True
+
+
+def _run(arguments: Arguments, item: Experiment, parameters: Any, directory: Path) -> None:
+    """Run an experiment and print its verdicts."""
+    from holdfast.experiments.study.experiment import run_experiment
+    from holdfast.experiments.study.packed_store import record_request
+    from holdfast.experiments.study.parameters import describe_changes
+    from holdfast.experiments.study.report.content import Tally
+    from holdfast.experiments.terminal import fill
+
+    print(f"{item.id}: {item.title}", flush=True)
+    if item.stores:
+        record_request(directory / "runs", item.id, arguments.seed, parameters)
+    verdicts = run_experiment(
+        item, parameters, arguments.seed, directory, VERSION, workers=arguments.workers, progress=True
+    )
+    for verdict in verdicts:
+        _show(verdict)
+    changes = describe_changes(parameters, item.parameters)
+    measured = f"; measured with (at full size): {changes}" if changes else ""
+    print(fill(f"{item.id}: {Tally.of_verdicts(verdicts).words}{measured}", rest="  "))
 
 
 def _is_bare(directory: Path) -> bool:

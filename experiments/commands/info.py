@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +20,7 @@ from holdfast.experiments.terminal import fill, printed_text, warn
 from holdfast.workloads.ground.parameters import Nodes, Parameter
 
 if TYPE_CHECKING:
+    from holdfast.experiments.traces.description import Description
     from holdfast.simulator import Result
     from holdfast.workloads.logs.known_logs import Recognition
     from holdfast.workloads.logs.trace import Trace
@@ -63,7 +64,6 @@ def main(arguments: Arguments) -> None:
 
 def _describe(arguments: Arguments) -> dict[str, Any]:
     """Print the description of the trace, and draw it if asked; returns the JSON document."""
-    from holdfast.experiments.traces.calendar import submits_between
     from holdfast.experiments.traces.description import describe, describe_reading, need_jobs
     from holdfast.experiments.traces.trace_document import trace_document
     from holdfast.workloads.logs.known_logs import recognise_log
@@ -84,27 +84,8 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
     for sentence in about_pool:
         warn("info", sentence)
     about = describe(trace, nodes)
-    named = {key: trace.header[key] for key in ("Computer", "Installation", "UnixStartTime") if key in trace.header}
-    chosen = f", {trace.header['Where']}" if "Where" in trace.header else ""
-    between = submits_between(trace)
     known = recognise_log(arguments.trace, trace.header)
-    rows = [
-        *_origin(known),
-        ("format", trace.format + "".join(f", {key} {value}" for key, value in named.items()) + chosen),
-        ("machine", f"{nodes:,} {trace.unit}{_processors(trace) if workload is None else _shape(workload)}"),
-        *([("submits", between)] if between else []),
-        ("period", _period(about.days, len(trace.jobs))),
-        ("offered load", "-" if math.isnan(about.load) else f"{100 * about.load:.1f} %"),
-        ("users, projects", f"{about.users or '-'}, {about.projects or '-'}"),
-        (trace.unit, _spread(about.nodes, "")),
-        ("", ", ".join(f"{size:,}: {share:.0%} of jobs, {work:.0%} of work" for size, share, work in about.sizes[:3])),
-        ("walltime", _spread_of_times(about.walltime)),
-        ("", ", ".join(f"{_time(value)}: {share:.0%}" for value, share in about.requests)),
-        ("runtime", _spread_of_times(about.runtime)),
-        ("runtime / walltime", f"mean {about.used[0]:.2f}, {_spread(about.used[1:], '')}; {about.at_limit:.0%} killed"),
-    ]
-    rows += _life(trace)
-    _print(rows)
+    _print([*_origin(known), *_machine_rows(trace, nodes, workload), *_job_rows(trace, about), *_life(trace)])
     result = None if arguments.no_simulation else _simulate(trace, nodes, workload)
     _print(_waits(trace, result))
     document = trace_document(trace, nodes, about, result, about_pool)
@@ -114,13 +95,7 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
         from holdfast.experiments.traces.machine_comparison import comparison_text, partition_waits
 
         print(f"\n{comparison_text(trace, workload, result)}")
-        document["partitions"] = [
-            {
-                **{name: row[name] for name in ("partition", "jobs", "cores", "most_cores", "gpus", "most_gpus")},
-                **{f"{name}_wait_h": None if row[name] is None else row[name] / 3600 for name in _WAITS},
-            }
-            for row in partition_waits(trace, workload, result)
-        ]
+        document["partitions"] = [_partition_entry(row) for row in partition_waits(trace, workload, result)]
     if arguments.plot:
         from holdfast.experiments.figures.planning.waits import plot_trace
         from holdfast.experiments.figures.style import save
@@ -128,6 +103,49 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
         for path in save(plot_trace(trace, result), arguments.plot):
             print(f"drawn in {path}")
     return document
+
+
+def _machine_rows(trace: Trace, nodes: int, workload: MachineWorkload | None) -> list[tuple[str, str]]:
+    """The format of the log, what its header says, and the machine."""
+    named = "".join(
+        f", {key} {trace.header[key]}" for key in ("Computer", "Installation", "UnixStartTime") if key in trace.header
+    )
+    chosen = f", {trace.header['Where']}" if "Where" in trace.header else ""
+    shape = _processors(trace) if workload is None else _shape(workload)
+    return [
+        ("format", f"{trace.format}{named}{chosen}"),
+        ("machine", f"{nodes:,} {trace.unit}{shape}"),
+    ]
+
+
+def _job_rows(trace: Trace, about: Description) -> list[tuple[str, str]]:
+    """When jobs were submitted, by whom, and their sizes and times."""
+    from holdfast.experiments.traces.calendar import submits_between
+
+    between = submits_between(trace)
+    sizes = [f"{size:,}: {share:.0%} of jobs, {work:.0%} of work" for size, share, work in about.sizes[:3]]
+    requests = [f"{_time(value)}: {share:.0%}" for value, share in about.requests]
+    mean_use, *use = about.used
+    return [
+        *([("submits", between)] if between else []),
+        ("period", _period(about.days, len(trace.jobs))),
+        ("offered load", "-" if math.isnan(about.load) else f"{100 * about.load:.1f} %"),
+        ("users, projects", f"{about.users or '-'}, {about.projects or '-'}"),
+        (trace.unit, _spread(about.nodes, "")),
+        ("", ", ".join(sizes)),
+        ("walltime", _spread_of_times(about.walltime)),
+        ("", ", ".join(requests)),
+        ("runtime", _spread_of_times(about.runtime)),
+        ("runtime / walltime", f"mean {mean_use:.2f}, {_spread(use, '')}; {about.at_limit:.0%} killed"),
+    ]
+
+
+def _partition_entry(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A partition in the JSON document, with waits in hours."""
+    entry = {name: row[name] for name in ("partition", "jobs", "cores", "most_cores", "gpus", "most_gpus")}
+    for name in _WAITS:
+        entry[f"{name}_wait_h"] = None if row[name] is None else row[name] / 3600
+    return entry
 
 
 def _origin(known: Recognition | None) -> list[tuple[str, str]]:

@@ -199,84 +199,96 @@ def prepare_simulation(
     import numpy as np
 
     from holdfast.experiments.recordings.run_file import UNIT
+    from holdfast.workloads.ground.files import file_sha256
+    from holdfast.workloads.logs.readers import read_workload, records_local_time
+    from holdfast.workloads.logs.trace import Trace, trace_epoch
+    from holdfast.workloads.table.jobs import Jobs
+
+    check_plan(asked.assignment)
+    workload = read_workload(asked.input, **read_options(asked.reading)) if read is None else read()
+    header: Mapping[str, str] = {}
+    local = False
+    if isinstance(workload, Trace):
+        simulation = _trace_simulation(asked, workload, mechanisms)
+        header, local = workload.header, records_local_time(workload.format, workload.header)
+    else:
+        simulation = _table_simulation(asked, workload)
+    entries = dict(simulation.configuration)
+    source = {"path": asked.input, "sha256": file_sha256(asked.input), **entries.pop("input", {})}
+    configuration = {
+        "input": source,
+        "mechanisms": list(mechanisms),
+        "options": asdict(simulation.options),
+        **entries,
+        "nodes": simulation.nodes,
+    }
+    if simulation.unit != "nodes":
+        configuration[UNIT] = simulation.unit
+    configuration |= reading_entry(asked.paper)
+    jobs = Jobs.of(simulation.jobs)
+    planner, plans = planner_and_plans(asked, jobs, configuration, command)
+    first_submit = float(np.nanmin(jobs.column("submit"), initial=np.inf))
+    epoch = trace_epoch(header, first_submit if first_submit < np.inf else 0.0)
+    return replace(simulation, planner=planner, plans=plans, configuration=configuration, epoch=epoch, local=local)
+
+
+def _trace_simulation(asked: SimulationOptions, trace: Trace, mechanisms: Sequence[str]) -> Simulation:
+    """The simulation of a trace, with the entries of ``run.json`` about its reading and preparation; no planner yet."""
     from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
     from holdfast.policies.mechanism import BASELINE
-    from holdfast.workloads.ground.errors import TraceError
-    from holdfast.workloads.ground.files import file_sha256
     from holdfast.workloads.hybrid.assignment import as_rigid, assign
     from holdfast.workloads.hybrid.recorded_types import spot_jobs
     from holdfast.workloads.hybrid.type_balance import imbalance
     from holdfast.workloads.logs.one_pool import caveats
-    from holdfast.workloads.logs.readers import read_workload, records_local_time
-    from holdfast.workloads.logs.trace import Trace, trace_epoch
-    from holdfast.workloads.table.validation import check_jobs
 
-    assignment, seed, options, life = asked.assignment, asked.seed, asked.operation, asked.life
-    check_plan(assignment)
-    workload = read_workload(asked.input, **read_options(asked.reading)) if read is None else read()
-    configuration: dict[str, Any] = {
-        "input": {"path": asked.input, "sha256": file_sha256(asked.input)},
-        "mechanisms": list(mechanisms),
-        "options": asdict(options),
-    }
-    prepared, about, types, lopsided, prior = False, "", "", "", None
-    told_caveats, unit = tuple[str, ...](), "nodes"
-    jobs: Jobs
-    if isinstance(workload, Trace):
-        trace = assume_size(workload, asked.nodes)
-        nodes = choose_machine_size(asked.nodes, trace, asked.input)
-        told_caveats, unit = caveats(trace, nodes), trace.unit
-        trace = life.of_trace(trace, nodes)
-        if life.starting_state is not None:
-            from holdfast.experiments.forecast.prior_usage import prior_state
+    assignment, life = asked.assignment, asked.life
+    trace = assume_size(trace, asked.nodes)
+    nodes = choose_machine_size(asked.nodes, trace, asked.input)
+    not_modelled = caveats(trace, nodes)
+    trace = life.of_trace(trace, nodes)
+    prior = None
+    if life.starting_state is not None:
+        from holdfast.experiments.forecast.prior_usage import prior_state
 
-            prior = prior_state(trace)
-        need_jobs(trace, asked.input)
-        drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
-        prepared = drawn or bool(life.manifest_entry)
-        jobs, remarks = life.of_jobs(trace, assign(trace, assignment, seed=seed) if drawn else as_rigid(trace))
-        how = told_options({**read_options(asked.reading), "format": trace.format})
-        configuration["input"] |= {**how, "left_out": dict(trace.excluded)}
-        if drawn:
-            configuration["preparation"] = preparation_entry(seed, assignment)
-        configuration |= life.manifest_entry
-        about = describe_reading(trace) + remarks
-        types = composition(jobs, trace.unit, spot_jobs(trace, assignment.types)) if drawn else ""
-        lopsided = imbalance(trace, jobs, assignment) if drawn else ""
-    else:
-        life.refuse_table(asked.input)
-        nodes = choose_machine_size(asked.nodes, None, asked.input)
-        jobs = workload.jobs
-        if not jobs:
-            raise TraceError(asked.input, None, "no job is left to simulate: the table has no rows")
-        check_jobs(jobs, nodes, where=asked.input)
-        types = composition(jobs)
-    configuration["nodes"] = nodes
-    if unit != "nodes":
-        configuration[UNIT] = unit
-    configuration |= reading_entry(asked.paper)
-    planner, plans = planner_and_plans(asked, jobs, configuration, command)
-    first = float(np.nanmin(jobs.column("submit"), initial=np.inf))
-    first = first if first < np.inf else 0.0
-    local = isinstance(workload, Trace) and records_local_time(workload.format, workload.header)
-    epoch = trace_epoch(workload.header if isinstance(workload, Trace) else {}, first)
+        prior = prior_state(trace)
+    need_jobs(trace, asked.input)
+    draws_types = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
+    typed_jobs = assign(trace, assignment, seed=asked.seed) if draws_types else as_rigid(trace)
+    jobs, remarks = life.of_jobs(trace, typed_jobs)
+    reading = told_options({**read_options(asked.reading), "format": trace.format})
+    entries: dict[str, Any] = {"input": {**reading, "left_out": dict(trace.excluded)}}
+    if draws_types:
+        entries["preparation"] = preparation_entry(asked.seed, assignment)
+    entries |= life.manifest_entry
     return Simulation(
         jobs,
         nodes,
-        options,
-        planner,
-        plans,
-        configuration=configuration,
-        about=about,
-        epoch=epoch,
-        local=local,
-        prepared=prepared,
-        types=types,
-        lopsided=lopsided,
-        caveats=told_caveats,
-        unit=unit,
+        asked.operation,
+        planner=None,
+        plans={},
+        configuration=entries,
+        about=describe_reading(trace) + remarks,
+        prepared=draws_types or bool(life.manifest_entry),
+        types=composition(jobs, trace.unit, spot_jobs(trace, assignment.types)) if draws_types else "",
+        lopsided=imbalance(trace, jobs, assignment) if draws_types else "",
+        caveats=not_modelled,
+        unit=trace.unit,
         prior=prior,
     )
+
+
+def _table_simulation(asked: SimulationOptions, table: JobTable) -> Simulation:
+    """The simulation of a job table; no planner yet."""
+    from holdfast.experiments.traces.description import composition
+    from holdfast.workloads.ground.errors import TraceError
+    from holdfast.workloads.table.validation import check_jobs
+
+    asked.life.refuse_table(asked.input)
+    nodes = choose_machine_size(asked.nodes, None, asked.input)
+    if not table.jobs:
+        raise TraceError(asked.input, None, "no job is left to simulate: the table has no rows")
+    check_jobs(table.jobs, nodes, where=asked.input)
+    return Simulation(table.jobs, nodes, asked.operation, planner=None, plans={}, types=composition(table.jobs))
 
 
 def preparation_entry(seed: int, assignment: Assignment) -> dict[str, Any]:
