@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +43,6 @@ MEASURES: Mapping[str, Callable[[JobRecord], float]] = {
 }
 #: Largest number of groups to print.
 _PRINTED = 24
-#: A job in both results, and its records.
-_Both = tuple[Job, Job, JobRecord, JobRecord]
 
 
 @dataclass(frozen=True)
@@ -117,18 +115,7 @@ class Gains:
         if len(rows) > _PRINTED + 1 and self.by not in ORDERED:
             left_out = len(rows) - 1 - _PRINTED
             rows = [*rows[: 1 + _PRINTED // 2], *rows[-_PRINTED // 2 :]]
-        lines = [
-            {
-                **row,
-                "difference": make_interval(row).text("+.2f", scale) if row["low"] is not None else
-                f"{row['difference'] * scale:+.2f}",
-                **{
-                    end: f"{row[f'first_{end}'] * scale:,.1f} -> {row[f'second_{end}'] * scale:,.1f}"
-                    for end in ("p99", "longest")
-                },
-            }
-            for row in rows
-        ]  # fmt: skip
+        lines = [_printed_row(row, scale) for row in rows]
         share: Mapping[str, Any] = {"unit": "%", "scale": 100.0, "digits": 0, "group": "share of jobs"}
         single = shown.title.removeprefix("mean ")
         longest = f"{'longest' if shown.unit == 'h' else 'largest'} {single}"
@@ -229,34 +216,52 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
     if called[0] == called[1]:
         called = (f"{called[0]} (first)", f"{called[1]} (second)")
     common = _common(first, second, called)
-    pairs = [
-        (job, one, other)
-        for job, _, one, other in common
-        if all(record.start is not None and record.status != "cancelled" for record in (one, other))
-    ]
-    if not pairs:
+    ran = [pair for pair in common if _has_run(pair.first) and _has_run(pair.second)]
+    if not ran:
         raise InputError(f"no job started and ended in both {called[0]} and {called[1]}")
-    submits = np.array([min(one.submit or 0, other.submit or 0) for _, one, other in pairs]) / SECOND
+    first_records, second_records = [pair.first for pair in ran], [pair.second for pair in ran]
+    submits = np.array([min(pair.first.submit or 0, pair.second.submit or 0) for pair in ran]) / SECOND
     cluster, clusters = assign_clusters(submits, "day" if by == "week" else "week")
     groups: dict[str, Sequence[int]] = {}
     if by is not None:
-        groups = places_by_name(by, group_names(by, [job for job, _, _ in pairs], submits, first.epoch, first.unit))
+        groups = places_by_name(by, group_names(by, [pair.job for pair in ran], submits, first.epoch, first.unit))
     rows = []
     for name, value in MEASURES.items():
-        a = np.array([value(record) for _, record, _ in pairs])
-        b = np.array([value(record) for _, _, record in pairs])
-        rows += gain_rows(name, a, b, clusters, groups)
+        first_values = np.array([value(record) for record in first_records])
+        second_values = np.array([value(record) for record in second_records])
+        rows += gain_rows(name, first_values, second_values, clusters, groups)
     alone = len(first.table) - len(common), len(second.table) - len(common)
-    starved = (
-        starvation_count(Records.of(record for _, record, _ in pairs)),
-        starvation_count(Records.of(record for _, _, record in pairs)),
-    )
+    starved = starvation_count(Records.of(first_records)), starvation_count(Records.of(second_records))
     zone = "" if first.epoch is None else first.zone
     return Gains(*called, by or "", rows, cluster, _remark(common, called), alone, starved, zone)
 
 
-def _common(first: Recording, second: Recording, called: tuple[str, str]) -> list[_Both]:
-    """Jobs in both results, in the order of the first, with their rows in both tables."""
+def _printed_row(row: Mapping[str, Any], scale: float) -> dict[str, Any]:
+    """A row with its difference, and the changes of its extremes, as text."""
+    difference = f"{row['difference'] * scale:+.2f}"
+    if row["low"] is not None:
+        difference = make_interval(row).text("+.2f", scale)
+    changes = {
+        end: f"{row[f'first_{end}'] * scale:,.1f} -> {row[f'second_{end}'] * scale:,.1f}" for end in ("p99", "longest")
+    }
+    return {**row, "difference": difference, **changes}
+
+
+class _Pair(NamedTuple):
+    """A job of the first result, the job with its id in the second, and the record of each."""
+
+    job: Job
+    second_job: Job
+    first: JobRecord
+    second: JobRecord
+
+
+def _has_run(record: JobRecord) -> bool:
+    return record.start is not None and record.status != "cancelled"
+
+
+def _common(first: Recording, second: Recording, called: tuple[str, str]) -> list[_Pair]:
+    """Jobs in both results, in the order of the first."""
     both = f"{called[0]} and {called[1]} do not hold the same jobs"
     there = {job.job_id: (job, record) for job, record in zip(second.table, second.records, strict=True)}
     common = []
@@ -268,16 +273,16 @@ def _common(first: Recording, second: Recording, called: tuple[str, str]) -> lis
             if getattr(job, name) != getattr(other, name):
                 values = f"{getattr(job, name)} and {getattr(other, name)}"
                 raise InputError(f"{both}: job {job_id_text(job.job_id)} differs, {name} {values}")
-        common.append((job, other, record, other_record))
+        common.append(_Pair(job, other, record, other_record))
     if not common:
         raise InputError(f"{both}: none of {len(first.table):,} and {len(second.table):,} jobs has the same id")
     return common
 
 
-def _remark(common: Sequence[_Both], called: tuple[str, str]) -> str:
+def _remark(common: Sequence[_Pair], called: tuple[str, str]) -> str:
     """Describe further differences between the jobs."""
-    types = sum(job.type is not other.type for job, other, _, _ in common)
-    runtimes = sum(one.runtime != other.runtime for _, _, one, other in common)
+    types = sum(pair.job.type is not pair.second_job.type for pair in common)
+    runtimes = sum(pair.first.runtime != pair.second.runtime for pair in common)
     differences = [
         f"{number:,} {'has' if number == 1 else 'have'} another {what}"
         for what, number in (("type", types), ("runtime", runtimes))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,33 +65,40 @@ def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = N
         A row for each result and ``metric``: ``value``, as in the summary, and the ``difference`` with its bounds
         ``low`` and ``high``, or None if unknown. Metrics that no result has are left out.
     """
-    rows = []
     first = results[0]
-    known = _jobs(first)
+    first_jobs = _jobs(first)
     summaries = [summarize(result, instant_tolerance=instant_tolerance) for result in results]
-    for result, summary in zip(results, summaries, strict=True):
-        own = _jobs(result)
-        both = [(own[name], known[name]) for name in known if name in own and _alike(own[name], known[name])]
+    values = [{name: float(summary.get(name, math.nan)) for name in (*_MEANS, *_WHOLE)} for summary in summaries]
+    shown = [name for name in (*_MEANS, *_WHOLE) if not all(math.isnan(own[name]) for own in values)]
+    rows = []
+    for result, own in zip(results, values, strict=True):
+        jobs = _jobs(result)
+        pairs = [(jobs[job_id], job) for job_id, job in first_jobs.items() if job_id in jobs]
+        pairs = [(one, other) for one, other in pairs if _alike(one, other)]
         # Ids of different jobs may agree by chance.
-        same = len(both) > len(known) / 2
-        for metric in (*_MEANS, *_WHOLE):
-            value = float(summary.get(metric, math.nan))
-            if all(math.isnan(float(one.get(metric, math.nan))) for one in summaries):
-                continue
-            bounds: tuple[float | None, float | None, float | None] = (None, None, None)
-            if same and result is not first and not math.isnan(value):
-                if metric in _WHOLE:
-                    bounds = (value - float(summaries[0][metric]), None, None)
+        is_comparable = result is not first and len(pairs) > len(first_jobs) / 2
+        for name in shown:
+            difference = _UNKNOWN
+            if is_comparable and not math.isnan(own[name]):
+                if name in _WHOLE:
+                    difference = _Difference(own[name] - values[0][name])
                 else:
-                    kind, measure = _MEANS[metric]
-                    here, there = (instant_ticks(one, instant_tolerance) for one in (result, first))
-                    pairs = [pair for pair in both if kind in (None, pair[0].type)]
-                    apart = [measure(one, here) - measure(other, there) for one, other in pairs]
-                    bounds = _difference(apart, [one.submit or 0 for one, _ in pairs])
-            names = ("difference", "low", "high")
-            mean = None if math.isnan(value) else value
-            rows.append({**result.identity, "metric": metric, "value": mean, **dict(zip(names, bounds, strict=True))})
+                    tolerances = instant_ticks(result, instant_tolerance), instant_ticks(first, instant_tolerance)
+                    difference = _mean_difference(name, pairs, tolerances)
+            value = None if math.isnan(own[name]) else own[name]
+            rows.append({**result.identity, "metric": name, "value": value, **difference._asdict()})
     return rows
+
+
+class _Difference(NamedTuple):
+    """A difference with the bounds of its interval; None: unknown."""
+
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+_UNKNOWN = _Difference(None)
 
 
 def _jobs(result: Result) -> dict[int, JobRecord]:
@@ -104,13 +111,19 @@ def _alike(one: JobRecord, other: JobRecord) -> bool:
     return (one.submit, one.nodes, one.runtime) == (other.submit, other.nodes, other.runtime)
 
 
-def _difference(values: Sequence[float], submits: Sequence[int]) -> tuple[float | None, float | None, float | None]:
-    """The mean, and its bounds if there are at least two blocks of jobs; ``submits`` are in ticks."""
-    if not values:
-        return None, None, None
-    apart: NDArray[np.float64] = np.asarray(values)
-    clusters = assign_clusters(np.asarray(submits) / SECOND)[1]
+def _mean_difference(
+    name: str, pairs: Sequence[tuple[JobRecord, JobRecord]], tolerances: tuple[int, int]
+) -> _Difference:
+    """The mean difference of a metric over pairs of records, with bounds if there are at least two blocks of jobs."""
+    kind, measure = _MEANS[name]
+    chosen = [(one, other) for one, other in pairs if kind in (None, one.type)]
+    if not chosen:
+        return _UNKNOWN
+    here, there = tolerances
+    differences: NDArray[np.float64] = np.array([measure(one, here) - measure(other, there) for one, other in chosen])
+    submits = np.array([one.submit or 0 for one, _ in chosen])
+    clusters = assign_clusters(submits / SECOND)[1]
     if len(np.unique(clusters)) < 2:
-        return float(apart.mean()), None, None
-    found = clustered_interval(apart, clusters)
-    return found.mean, found.low, found.high
+        return _Difference(float(differences.mean()))
+    found = clustered_interval(differences, clusters)
+    return _Difference(found.mean, found.low, found.high)
