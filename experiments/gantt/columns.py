@@ -97,6 +97,9 @@ def page_columns(
     clock = _Clock(opens)
     first = accounting_start(recording)
     places = {record.job_id: place for place, record in enumerate(records)}
+    machine_columns = {} if on_machine is None else _machine_columns(on_machine, records)
+    levels_of_use = [level.tolist() for level in use.nodes.values()]
+    sample_times, _, _, waiting_jobs, waiting_nodes = zip(*recording.samples, strict=True)
     return {
         "mechanism": recording.name,
         "nodes": recording.nodes,
@@ -106,23 +109,15 @@ def page_columns(
         "dates": since_1970 is not None,
         "length": clock(closes),
         "jobs": _jobs(records, recording, clock),
-        **({} if on_machine is None else _machine_columns(on_machine, records)),
+        **machine_columns,
         "log": _log(recording.entries, places, clock),
         "reasons": _reasons(recording, records, places, stories, named=allocations is not None),
         "rectangles": _shapes(rectangles, places, clock),
         "use": {
             "names": list(use.nodes),
-            **_steps(
-                (use.times + first).tolist(), [level.tolist() for level in use.nodes.values()], clock, opens, closes
-            ),
+            **_steps((use.times + first).tolist(), levels_of_use, clock, opens, closes),
         },
-        "queue": _steps(
-            [sample[0] for sample in recording.samples],
-            [[sample[3] for sample in recording.samples[:-1]], [sample[4] for sample in recording.samples[:-1]]],
-            clock,
-            opens,
-            closes,
-        ),
+        "queue": _steps(sample_times, [waiting_jobs, waiting_nodes], clock, opens, closes),
     }
 
 

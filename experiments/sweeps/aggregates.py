@@ -293,18 +293,24 @@ def _table(rows: Sequence[Row], names: Sequence[str], value: str, sign: str, uni
     keys = configuration_keys(rows[0]) if rows else []
     lines: dict[Values, dict[str, Any]] = {}
     for row in rows:
-        line = lines.setdefault(_values(row, keys), {**{key: _text(row[key]) for key in keys}, "n": row["n"]})
-        shown = metric(row["metric"])
-        pattern = f"{sign}.{shown.digits if shown.digits is not None else 2}f"
-        mean = Interval(row[value], _or_nan(row["low"]), _or_nan(row["high"]))
-        text = f"{mean.mean * shown.scale:{pattern}}" if math.isnan(mean.low) else mean.text(pattern, shown.scale)
+        line = lines.setdefault(_values(row, keys), {**{key: _text(row[key]) for key in keys}, "n": 0})
         line["n"] = max(line["n"], row["n"])
-        line[row["metric"]] = text + ("*" if row.get("verdict") in ("better", "worse") else "")
+        star = "*" if row.get("verdict") in ("better", "worse") else ""
+        line[row["metric"]] = _mean_text(row, value, sign) + star
     named: list[Quantity | str] = [*(Quantity(key, key.replace("_", " ")) for key in keys), "n"]
     columns = [_column(item, item.difference if sign else item.unit) for item in chosen]
     shown_lines = list(lines.values())[:_PRINTED]
     more = f"\n... and {len(lines) - _PRINTED:,} more" if len(lines) > _PRINTED else ""
     return render_parts(shown_lines, named, columns, unit) + more
+
+
+def _mean_text(row: Row, value: str, sign: str) -> str:
+    """A mean with its interval, if it is known, in the unit and with the digits of the metric."""
+    shown = metric(row["metric"])
+    pattern = f"{sign}.{2 if shown.digits is None else shown.digits}f"
+    if row["low"] is None or math.isnan(row["low"]):
+        return f"{row[value] * shown.scale:{pattern}}"
+    return Interval(row[value], row["low"], row["high"]).text(pattern, shown.scale)
 
 
 def configuration_keys(row: Row) -> list[str]:
@@ -319,7 +325,3 @@ def _column(item: Metric, unit: str) -> Quantity:
 
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else "-" if value is None else str(value)
-
-
-def _or_nan(value: Any) -> float:
-    return math.nan if value is None else float(value)

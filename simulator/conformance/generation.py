@@ -41,53 +41,15 @@ class _Draw:
 def _scenario(draw: _Draw, size: int, *, growing: bool = False) -> Scenario:
     """Draw an instant; most ``growing`` ones have free nodes that malleable jobs could use."""
     machine = draw.whole(1, 4) if size < 2 else draw.whole(2, 8 * size)
-    free = machine
+    reservations = _reservations(draw, machine) if draw.whole(0, 2 if growing else 1) == 1 else []
+    free = machine - sum(item.idle for item in reservations)
     running: list[Running] = []
-    reservations: list[Reserved] = []
-    if draw.whole(0, 2 if growing else 1) == 1:
-        for _ in range(draw.whole(1, 2)):
-            idle = draw.whole(0, free)
-            arrival = _NOW + _MINUTE * draw.whole(-5, 30)
-            notice = _NOW - _MINUTE * draw.whole(1, 9)
-            requested = min(machine, idle + draw.whole(1, 4))
-            reservations.append(Reserved(next(draw.ids), requested, idle, 0, notice, arrival, _MINUTE * 10))
-            free -= idle
-        reservations.sort(key=lambda item: (item.notice, item.job_id))
     for _ in range(draw.whole(0, 2 * size)):
         if not free:
             break
-        kind = JobType.ON_DEMAND if draw.whole(0, 5) == 0 else draw.kind()
-        nodes = free if draw.whole(0, 4) == 0 else draw.whole(1, free)
-        if growing:
-            kind = JobType.MALLEABLE if draw.whole(0, 1) else kind
-            nodes = min(nodes, max(1, free // 2))
-        least, most = nodes, nodes
-        if kind is JobType.MALLEABLE:
-            # At its minimum, at its maximum, or in between.
-            least = nodes if draw.whole(0, 2) == 0 else draw.whole(1, nodes)
-            most = min(machine, nodes + draw.whole(0, 2 * size))
-        lent: dict[int, int] = {}
-        lender = next((item for item in reservations if item.idle), None)
-        if lender is not None and kind is not JobType.ON_DEMAND and draw.whole(0, 2) == 0:
-            count = draw.whole(1, min(nodes, lender.idle))
-            lent[lender.job_id] = count
-            reservations[reservations.index(lender)] = Reserved(
-                lender.job_id, lender.requested, lender.idle - count, lender.lent + count, lender.notice,
-                lender.estimated_arrival, lender.walltime,
-            )  # fmt: skip
-            nodes_free = nodes - count
-        else:
-            nodes_free = nodes
-        period = _MINUTE * draw.whole(2, 6) if kind is JobType.RIGID and draw.whole(0, 1) else None
-        start = _NOW - _MINUTE * draw.whole(0, 20)
-        end = _NOW + _MINUTE * draw.whole(1, 6) * draw.whole(1, 6)
-        plan = None
-        if reservations and not lent and kind is not JobType.ON_DEMAND and draw.whole(0, 5) == 0:
-            plan = reservations[0].job_id
-        setup = _MINUTE * draw.whole(0, 2)
-        submit = start - _MINUTE * draw.whole(0, 5)
-        running.append(Running(next(draw.ids), kind, nodes, least, most, start, end, setup, period, lent, plan, submit))
-        free -= nodes_free
+        run = _run(draw, machine, free, reservations, size, growing=growing)
+        running.append(run)
+        free -= run.nodes - sum(run.lent.values())
     queue = [
         _draw_queued_job(draw, machine, _NOW - _MINUTE * draw.whole(0, 15)) for _ in range(draw.whole(0, 2 * size + 1))
     ]
@@ -96,6 +58,50 @@ def _scenario(draw: _Draw, size: int, *, growing: bool = False) -> Scenario:
         queue.append(_on_demand(draw, nodes, _NOW - _MINUTE))
     queue.sort(key=lambda job: (job.type is not JobType.ON_DEMAND, job.submit))
     return Scenario(machine, _NOW, tuple(queue), tuple(running), tuple(reservations))
+
+
+def _reservations(draw: _Draw, machine: int) -> list[Reserved]:
+    """One or two reservations that hold free nodes of the machine."""
+    reservations: list[Reserved] = []
+    free = machine
+    for _ in range(draw.whole(1, 2)):
+        idle = draw.whole(0, free)
+        arrival = _NOW + _MINUTE * draw.whole(-5, 30)
+        notice = _NOW - _MINUTE * draw.whole(1, 9)
+        requested = min(machine, idle + draw.whole(1, 4))
+        reservations.append(Reserved(next(draw.ids), requested, idle, 0, notice, arrival, _MINUTE * 10))
+        free -= idle
+    return sorted(reservations, key=lambda item: (item.notice, item.job_id))
+
+
+def _run(draw: _Draw, machine: int, free: int, reservations: list[Reserved], size: int, *, growing: bool) -> Running:
+    """A job that runs on free nodes; it may have borrowed some of a reservation, which is updated."""
+    kind = JobType.ON_DEMAND if draw.whole(0, 5) == 0 else draw.kind()
+    nodes = free if draw.whole(0, 4) == 0 else draw.whole(1, free)
+    if growing:
+        kind = JobType.MALLEABLE if draw.whole(0, 1) else kind
+        nodes = min(nodes, max(1, free // 2))
+    least, most = nodes, nodes
+    if kind is JobType.MALLEABLE:
+        # At its minimum, at its maximum, or in between.
+        least = nodes if draw.whole(0, 2) == 0 else draw.whole(1, nodes)
+        most = min(machine, nodes + draw.whole(0, 2 * size))
+    lent: dict[int, int] = {}
+    lender = next((item for item in reservations if item.idle), None)
+    if lender is not None and kind is not JobType.ON_DEMAND and draw.whole(0, 2) == 0:
+        count = draw.whole(1, min(nodes, lender.idle))
+        lent[lender.job_id] = count
+        updated = replace(lender, idle=lender.idle - count, lent=lender.lent + count)
+        reservations[reservations.index(lender)] = updated
+    period = _MINUTE * draw.whole(2, 6) if kind is JobType.RIGID and draw.whole(0, 1) else None
+    start = _NOW - _MINUTE * draw.whole(0, 20)
+    end = _NOW + _MINUTE * draw.whole(1, 6) * draw.whole(1, 6)
+    planned_for = None
+    if reservations and not lent and kind is not JobType.ON_DEMAND and draw.whole(0, 5) == 0:
+        planned_for = reservations[0].job_id
+    setup = _MINUTE * draw.whole(0, 2)
+    submit = start - _MINUTE * draw.whole(0, 5)
+    return Running(next(draw.ids), kind, nodes, least, most, start, end, setup, period, lent, planned_for, submit)
 
 
 def _draw_queued_job(draw: _Draw, machine: int, submit: int) -> Queued:

@@ -218,22 +218,13 @@ class _Record:
         if start is None and "start" in self.at:
             intake.excluded["never started"] += 1
             return
-        if runtime is None:
-            if start is None or end is None:
-                intake.excluded["not ended"] += 1
-                return
+        if runtime is None and start is not None and end is not None:
             runtime = end - start
-        submit, wait = self._instant(row, "submit"), self._span(row, "wait")
-        if wait is None and submit is not None and start is not None:
-            wait = start - submit
-            if wait < 0:
-                intake.remarks["started before it was submitted (wait unknown)"] += 1
-        eligible = self._instant(row, "eligible")
-        if eligible is not None and submit is not None and eligible > submit and wait is not None and wait >= 0:
-            if eligible > submit + wait:
-                intake.remarks["eligible after the start (the start is used)"] += 1
-                eligible = submit + wait
-            wait -= eligible - submit
+        if runtime is None:
+            intake.excluded["not ended"] += 1
+            return
+        submit = self._instant(row, "submit")
+        wait, eligible = self._wait(row, submit, start, intake)
         nodes = -(-whole(self._text(row, self.size) or "0", f"the number of {self.size}") // self.per_node)
         state = state_of_job(self._text(row, "state"))
         kept = intake.add(
@@ -248,6 +239,23 @@ class _Record:
             intake.remarks[f"state {state}"] += 1
         if kept and not self.local:
             self.local = is_local(row[self.at["submit"]])
+
+    def _wait(
+        self, row: Sequence[str], submit: float | None, start: float | None, intake: Intake
+    ) -> tuple[float | None, float | None]:
+        """The wait, which counts from the eligible time if that is after the submit, and the eligible time."""
+        wait = self._span(row, "wait")
+        if wait is None and submit is not None and start is not None:
+            wait = start - submit
+            if wait < 0:
+                intake.remarks["started before it was submitted (wait unknown)"] += 1
+        eligible = self._instant(row, "eligible")
+        if eligible is None or submit is None or eligible <= submit or wait is None or wait < 0:
+            return wait, eligible
+        if eligible > submit + wait:
+            intake.remarks["eligible after the start (the start is used)"] += 1
+            eligible = submit + wait
+        return wait - (eligible - submit), eligible
 
     def _text(self, row: Sequence[str], name: str) -> str:
         """The text of a cell; empty if there is no such column."""
