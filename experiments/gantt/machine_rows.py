@@ -48,7 +48,8 @@ class MachineRows:
         heights = [1 if whole else machine.kinds[kind].cores for kind in machine.kind_of_nodes]
         self._first = [0, *accumulate(heights)]
         self._whole = whole
-        self._runs = list(allocations.runs(recording.record))
+        # A run that is preempted in the instant of its start has no rows, and its end is no event after its start.
+        self._runs = [(run, start, end) for run, start, end in allocations.runs(recording.record) if start < end]
         moments = self._moments(recording)
         running = self._place(moments)
         closed = closed_spans(allocations, running, self._first, recording)

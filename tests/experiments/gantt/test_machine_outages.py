@@ -12,7 +12,10 @@ from holdfast.experiments.gantt.machine_rows import MachineRows
 from holdfast.experiments.placement.spans import DOWN, HELD, RUN
 from holdfast.experiments.recordings.allocations import result_allocations
 from holdfast.experiments.timelines.phases import use_of_time
+from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.machines.fitted_requests import NodeTable, needs_of_jobs
+from holdfast.workloads.machines.machine_file import make_machine
+from holdfast.workloads.machines.request import ResourceRequest
 from tests.strategies.machines import random_jobs, random_machine, random_outages
 from tests.support.jobs import rigid
 
@@ -44,3 +47,16 @@ def test_spans_and_uses_agree_with_the_accounts(seed: int) -> None:
         for other in rows.spans[:place]:
             if one.start < other.end and other.start < one.end:
                 assert all(a >= d or c >= b for a, b in one.nodes for c, d in other.nodes)
+
+
+def test_a_run_that_is_preempted_as_it_starts_changes_nothing() -> None:
+    jobs = [rigid(1, 0, 1, 100, 100), rigid(2, 50, 1, 100, 100)]
+    machine = make_machine(nodes=[{"names": "n1", "cores": 4}], partitions=[{"name": "p", "nodes": "n1"}])
+    requests = [ResourceRequest(cores=4), ResourceRequest(cores=4)]
+    result = hf.simulate(jobs, machine=machine, requests=requests)
+    allocations = result_allocations(result)
+    assert allocations is not None
+    empty = replace(allocations.jobs[2], start=to_ticks(100), preempted_at=to_ticks(100), ending="preempted")
+    rows, with_empty = (MachineRows(result, part) for part in (allocations, replace(allocations, past=[empty])))
+    assert with_empty.spans == rows.spans
+    assert list(with_empty.recording.samples) == list(rows.recording.samples)
