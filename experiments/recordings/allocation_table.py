@@ -105,7 +105,13 @@ def read_allocation_table(path: Path, machine: Machine) -> tuple[dict[int, Alloc
         except ValueError as error:
             raise TraceError(path, line, str(error)) from None
         durations = {field: _ticks(row[name]) or 0 for name, field in _DURATIONS.items()}
-        instants = {name: _ticks(row[name]) for name in _INSTANTS}
+        wait = JobWait(
+            **durations,
+            limited_until=_ticks(row["limited_until"]),
+            other=row["other"],
+            promised=_ticks(row["promised"]),
+            promised_at=_ticks(row["promised_at"]),
+        )
         run = Allocation(
             row["job_id"],
             row["partition"],
@@ -114,7 +120,7 @@ def read_allocation_table(path: Path, machine: Machine) -> tuple[dict[int, Alloc
             row["limit"],
             row["features"],
             row["place"] or 0,
-            JobWait(**durations, **instants, other=row["other"]),
+            wait,
             start=_ticks(row.get("start")),
             preempted_at=_ticks(row.get("preempted_at")),
             cause=row.get("cause") or "",

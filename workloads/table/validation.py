@@ -170,7 +170,8 @@ def _legal_submits(jobs: Jobs) -> NDArray[np.bool_]:
     legal_submit = (submit >= 0) & (submit <= LARGEST_TIME)
     without_setup = jobs.column("setup") == 0
     if not ("notice" in jobs.columns or "estimated_arrival" in jobs.columns):
-        return legal_submit & (~on_demand | without_setup)
+        legal: NDArray[np.bool_] = legal_submit & (~on_demand | without_setup)
+        return legal
     notice, estimated = jobs.column("notice"), jobs.column("estimated_arrival")
     never_arrives = np.isnan(submit)
     announced = (np.abs(notice) <= LARGEST_TIME) & (np.abs(estimated) <= LARGEST_TIME) & (notice <= estimated + _TICK)
