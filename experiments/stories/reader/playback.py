@@ -8,7 +8,7 @@ again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import groupby
 
@@ -32,9 +32,6 @@ from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import JobType
 
 __all__ = ["Playback"]
-
-#: What ends a run.
-_ENDS = ("complete", "kill", "expire", "preempt", "cancel")
 
 
 class Playback:
@@ -135,28 +132,18 @@ class Playback:
                 state.submit = entry.time
         if event == "submit" and not self.serves_on_demand(job_id):
             return self._enter(place, entry, "next" if life.stays or life.runs else "submit")
+        if event in ("requeue", "wait"):
+            self._holdings.leave_queue(job_id)
+            return self._enter(place, entry, event)
         if event == "submit":
             life.arrival = entry.time
             self._close(life, entry.time, "arrived")
-        elif event in ("requeue", "wait"):
-            self._holdings.leave_queue(job_id)
-            return self._enter(place, entry, event)
         elif event == "start":
             self._start(place, entry, life)
-        elif event in ("shrink", "expand") and job_id in self._running:
-            self._resize(place, entry)
-        elif event == "warn" and job_id in self._running:
-            self._stop(place, entry)
-        elif event in _ENDS and job_id in self._running:
-            self._end(place, entry)
-        elif event == "notice":
-            life.booking = Booking(entry.time)
-            self._holdings.open(job_id, life.booking)
-            self._giver = ("free", None)
-        elif event == "reserve" and life.booking is not None:
-            self._reserve(entry, life.booking)
-        elif event == "reserve":
-            self._holdings.keep(job_id, entry.after)
+        elif event in _RUN_EVENTS and job_id in self._running:
+            _RUN_EVENTS[event](self, place, entry)
+        elif event in ("notice", "reserve"):
+            self._reserve(entry, life)
         elif event in ("time-out", "withdraw") and life.booking is not None:
             self._close(life, entry.time, event)
         elif event == "gather":
@@ -171,7 +158,18 @@ class Playback:
             life.others.append(place)
         return None
 
-    def _reserve(self, entry: Entry, booking: Booking) -> None:
+    def _reserve(self, entry: Entry, life: JobHistory) -> None:
+        """A notice opens a reservation, or the nodes of a reservation change."""
+        if entry.event == "notice":
+            life.booking = Booking(entry.time)
+            self._holdings.open(entry.job_id, life.booking)
+            self._giver = ("free", None)
+        elif life.booking is not None:
+            self._change_reservation(entry, life.booking)
+        else:
+            self._holdings.keep(entry.job_id, entry.after)
+
+    def _change_reservation(self, entry: Entry, booking: Booking) -> None:
         """Nodes come to a reservation, come back to it from a tenant, or are taken from it."""
         returned = self._due.pop(entry.job_id, 0)
         if entry.after < entry.before:
@@ -303,3 +301,12 @@ class Playback:
         replayed.until, replayed.end_place, replayed.ending = entry.time, place, entry.event
         self._giver = ("preempted" if entry.event == "preempt" else "ended", entry.job_id)
         del self._running[entry.job_id]
+
+
+#: Events of a run, and what each changes.
+_RUN_EVENTS: Mapping[str, Callable[[Playback, int, Entry], None]] = {
+    "shrink": Playback._resize,
+    "expand": Playback._resize,
+    "warn": Playback._stop,
+    **dict.fromkeys(("complete", "kill", "expire", "preempt", "cancel"), Playback._end),
+}
