@@ -119,7 +119,7 @@ def _machine_rows(trace: Trace, nodes: int, workload: MachineWorkload | None) ->
 
 
 def _job_rows(trace: Trace, about: Description) -> list[tuple[str, str]]:
-    """When jobs were submitted, by whom, and their sizes and times."""
+    """Submits, users, sizes and times of the jobs."""
     from holdfast.experiments.traces.calendar import submits_between
 
     between = submits_between(trace)
