@@ -180,7 +180,7 @@ class TestPromises:
     @settings(max_examples=60)
     @given(table=tables, depth=st.integers(1, 4))
     def test_the_head_starts_by_its_promise_whatever_the_walltimes(self, table: Table, depth: int) -> None:
-        """Only the first in the queue: it has nobody before who could get its nodes earlier than was planned."""
+        """Only the first in the queue: no job before it can get its nodes earlier than planned."""
         heads: dict[int, int] = {}
         easy = Easy(depth=depth)
 

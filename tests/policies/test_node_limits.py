@@ -1,4 +1,4 @@
-"""Who may start before a window: against a plain reading, and by hand."""
+"""Jobs that may start before a window: against a plain computation, and by hand."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ __all__ = ["Plain", "Seen", "replay_life"]
 
 @dataclass
 class Plain:
-    """One rigid job: what is asked for, who comes before it, and when its user gives up."""
+    """One rigid job: its request, the job that it depends on, and when its user cancels it."""
 
     submit: int
     nodes: int

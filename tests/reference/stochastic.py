@@ -190,7 +190,7 @@ def _request(row: int, job: Batch | Stochastic, steps: Iterator[_Step], submit: 
 
 
 def _pass(now: int, queue: Sequence[_Waiting], running: Sequence[_Running], machine: int) -> list[_Waiting]:
-    """Who starts now: the pass of the EASY rule."""
+    """The jobs that start now: the pass of the EASY rule."""
     left = list(queue)
     free = machine - sum(run.nodes for run in running)
     ends = [(run.walltime_ends, run.nodes) for run in running]

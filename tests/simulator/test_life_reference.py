@@ -125,7 +125,7 @@ def as_log(result: Result, table: Table) -> Trace:
 @settings(max_examples=100)
 @given(table=rigid_tables, share=st.floats(0, 1))
 def test_a_simulated_log_cut_anywhere_goes_on_as_it_did(table: Table, share: float) -> None:
-    """EASY keeps nothing from one pass to the next: who runs and who waits is all that there is to know."""
+    """EASY keeps nothing from one pass to the next: the running and waiting jobs are its whole state."""
     jobs = [
         replace(job, trace_runtime=None, trace_walltime=None, submit=float(round(job.submit or 0)))
         for job in table.jobs

@@ -1,4 +1,4 @@
-"""The accounts of the cluster, against a plain count of who holds what."""
+"""The accounts of the cluster, against a plain count of the nodes of each holder."""
 
 from __future__ import annotations
 

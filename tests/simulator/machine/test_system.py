@@ -29,7 +29,7 @@ COSTS = CostModel(checkpoint=2, restart=1)
 
 
 class Ignored:
-    """A driver that only remembers who vacated."""
+    """A driver that only remembers the jobs that vacated their nodes."""
 
     def __init__(self) -> None:
         self.vacated_jobs: list[JobState] = []

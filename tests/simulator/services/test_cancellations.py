@@ -1,4 +1,4 @@
-"""Withdrawn jobs, worked out by hand: who leaves, whose nodes go where, and what is booked."""
+"""Cancelled jobs, computed by hand: which jobs leave, where their nodes go, and what is accounted."""
 
 from __future__ import annotations
 
