@@ -44,7 +44,7 @@ _PIECE = 64
 _GRACE = 60.0
 #: Distance of the ids of future jobs from those of the state; ids of added jobs lie between.
 _OTHERS = 1_000_000
-#: Number of jobs whose start times take about as long to simulate as a process takes to start.
+#: Number of jobs for which start times take about as long to simulate as a process takes to start.
 _WORTH_A_WORKER = 200_000
 
 

@@ -1,4 +1,4 @@
-"""Sentences that answer what a comparison of results was made for: which run is best, and who gains or loses."""
+"""Sentences that answer what a comparison of results was made for: which run is best, and which users gain or lose."""
 
 from __future__ import annotations
 

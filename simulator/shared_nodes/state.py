@@ -137,7 +137,7 @@ class SharedMachine:
         return [node for node in found if node not in without] if without else found
 
     def withhold(self, node: int, part: Amounts, *, give: bool = False) -> None:
-        """Keep a part of a node from everybody, or ``give`` it free again."""
+        """Keep a part of a node from all jobs, or ``give`` it free again."""
         self._change(node, self.none if give else part, part if give else self.none)
 
     def runs_by_node(self) -> dict[int, list[SharedRun]]:

@@ -313,7 +313,7 @@ def _recognise_format(data: bytes, path: str | Path) -> str:
 
 
 def _refuse_requests(names: Iterable[str], path: str | Path) -> None:
-    """Refuse a data set whose jobs request parts of nodes: they run on a machine that has such parts."""
+    """Refuse a data set with requests for parts of nodes, which need a machine that has such parts."""
     layout = layout_of_columns(names)
     if layout is not None:
         message = f"is {layout.title}, whose jobs request parts of nodes; give the machine as --machine FILE"
