@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.simulator.resources.replay_columns import ReplayColumns
+from holdfast.simulator.resources.limit_columns import LimitColumns
 from holdfast.simulator.resources.slurm_nodes import PlannedRun
 from holdfast.simulator.resources.slurm_plan import Request
 from holdfast.workloads.machines.fitted_requests import Need
@@ -18,9 +18,9 @@ class RunningAmounts:
     Parameters
     ----------
     columns
-        The jobs and the limits that count for them.
-    order
-        Nodes of the machine by name.
+        The limits that count for the jobs.
+    counts_memory
+        Whether the memory of each node is counted, by name of the node.
 
     Attributes
     ----------
@@ -28,10 +28,10 @@ class RunningAmounts:
         The last account that stopped each job.
     """
 
-    def __init__(self, columns: ReplayColumns, order: Sequence[int]) -> None:
+    def __init__(self, columns: LimitColumns, counts_memory: Sequence[bool]) -> None:
         self.stopped: dict[int, int] = {}
         self._columns = columns
-        self._counted = [columns.table.counts_memory[node] for node in order]
+        self._counted = counts_memory
         self._used = [[0] * 5 for _ in columns.limits]
 
     def stops(self, request: Request, run: PlannedRun | None = None) -> bool:
@@ -45,20 +45,16 @@ class RunningAmounts:
         """Whether a limit stops what an option asks for, or a run of it; without a note."""
         return self._full(option, self._totals(need, run)) is not None
 
-    def count(self, option: int, run: PlannedRun, sign: int) -> None:
+    def count(self, run: PlannedRun, sign: int) -> None:
         """Add a run to the accounts of its option, or with -1 take it away."""
-        for account in self._accounts(option):
-            held = self._run_totals(run)
-            self._used[account] = [one + sign * other for one, other in zip(self._used[account], held, strict=True)]
-
-    def _accounts(self, option: int) -> Sequence[int]:
-        first = self._columns.account_first
-        return self._columns.accounts[first[option] : first[option + 1]]
+        for account in self._columns.of(run.option):
+            usage, held = self._columns.usages[account], self._run_totals(run)
+            self._used[usage] = [one + sign * other for one, other in zip(self._used[usage], held, strict=True)]
 
     def _full(self, option: int, amounts: Sequence[int]) -> int | None:
-        for account in self._accounts(option):
-            most = self._columns.most[5 * account : 5 * account + 5]
-            for limit, held, amount in zip(most, self._used[account], amounts, strict=True):
+        for account in self._columns.of(option):
+            most, usage = self._columns.most[5 * account : 5 * account + 5], self._columns.usages[account]
+            for limit, held, amount in zip(most, self._used[usage], amounts, strict=True):
                 if 0 <= limit < held + amount:
                     return account
         return None
