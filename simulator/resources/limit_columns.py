@@ -73,19 +73,20 @@ class LimitColumns:
         return self.accounts[self.first[option] : self.first[option + 1]]
 
     def _quotas(self, owner: Owner) -> Iterator[tuple[Limit, str | None, tuple[int, ...]]]:
-        """The limits of an owner: the user that each is for (None: all), and its amounts."""
-        names = owner._asdict()
+        """The limits of an owner: the user that each is for (None: all), and its amounts.
+
+        One whose amounts others replace counts the job all the same, since it may stop other jobs.
+        """
         replaced = self._replaced(owner) if self._precedence else set[tuple[str, bool, str]]()
-        for scope, name in names.items():
+        for scope, name in owner._asdict().items():
             limit = self._by_scope.get((scope, name))
             if limit is None:
                 continue
             for quota, user in ((limit.per_user, owner.user), (limit.together, None)):
                 amounts = quota.amounts()
-                kept = {each for each in amounts if (scope, user is not None, each) not in replaced}
-                most = tuple(amounts[each] if each in kept else -1 for each in _AMOUNTS)
-                if max(most) >= 0:
-                    yield limit, user, most
+                if set(amounts) & set(_AMOUNTS):
+                    kept = {each for each in amounts if (scope, user is not None, each) not in replaced}
+                    yield limit, user, tuple(amounts[each] if each in kept else -1 for each in _AMOUNTS)
 
     def _replaced(self, owner: Owner) -> set[tuple[str, bool, str]]:
         """Scope, whether per user, and amount of the limits of an owner that others replace in Slurm."""
