@@ -53,13 +53,15 @@ class SlurmMachine:
         self._partitions = [node_set([places[node] for node in machine.places(each)]) for each in machine.partitions]
         self._options = {job.job_id: options or () for job, options in zip(jobs, needs, strict=True)}
         self._first: dict[int, int] = {}
+        self._needs: list[Need] = []
         owners: list[Owner] = []
         for job in jobs:
             self._first[job.job_id] = len(owners)
+            self._needs += self._options[job.job_id]
             for need in self._options[job.job_id]:
                 partition = machine.partitions[need.partition].name
                 owners.append(Owner(job.request.qos, job.request.account, job.user, partition))
-        self._limits = LimitColumns(machine.limits, owners, precedence=True)
+        self._limits = LimitColumns(machine.limits, owners, as_slurm=True)
         self._counts_memory = [table.counts_memory[node] for node in order]
         self._considered = {
             id(need): node_set([places[node] for node in need.considered])
@@ -75,7 +77,7 @@ class SlurmMachine:
                 raise InputError(f"job {job.job_id} ran on nodes that the machine does not have")
             cores = dict(zip((numbers[name] for name in job.nodes), job.cores or [0] * len(job.nodes), strict=True))
             run = self._runs[job.job_id] = self._recorded_run(job, cores)
-            if self._running_amounts(()).would_stop(run.option, self._need(job, run.option), run):
+            if self._running_amounts(()).would_stop(run.option, self._needs[run.option], run):
                 raise InputError(f"job {job.job_id} held more than a limit ever allows")
 
     def clock(self, time: float) -> int:
@@ -130,13 +132,10 @@ class SlurmMachine:
 
     def _running_amounts(self, runs: Iterable[PlannedRun]) -> RunningAmounts:
         """What runs take of the limits."""
-        amounts = RunningAmounts(self._limits, self._counts_memory)
+        amounts = RunningAmounts(self._limits, self._needs, self._counts_memory)
         for run in runs:
             amounts.count(run, 1)
         return amounts
-
-    def _need(self, job: PlacedJob, option: int) -> Need:
-        return self._options[job.job_id][option - self._first[job.job_id]]
 
     def _recorded_run(self, job: PlacedJob, cores: Mapping[int, int]) -> PlannedRun:
         """The run of a job with what it took of each of its nodes; 0 cores: not recorded."""

@@ -33,23 +33,24 @@ class LimitColumns:
         The limits.
     owners
         The owner of each option, which is a job in one of its partitions.
-    precedence
+    as_slurm
         Whether a limit of a partition or QOS replaces others of the same kind, as in Slurm: that of a partition those
-        of a QOS, and both those of accounts and users. Source: slurm.schedmd.com, resource_limits.
+        of a QOS, and both those of accounts and users; and a node that several jobs of an account share counts once.
+        Source: slurm.schedmd.com, resource_limits; ``_get_unique_job_node_cnt`` of acct_policy.c.
 
     Attributes
     ----------
     limits, most
         The limit of each account, and its amounts; -1: no limit.
     usages
-        For each account the number of what it counts; with ``precedence`` several accounts may count the same jobs.
+        For each account the number of what it counts; with ``as_slurm`` several accounts may count the same jobs.
     accounts, first
         The accounts of an option, in the order QOS, account, user, partition, begin in ``accounts`` at ``first``.
     """
 
-    def __init__(self, limits: Sequence[Limit], owners: Iterable[Owner], *, precedence: bool = False) -> None:
+    def __init__(self, limits: Sequence[Limit], owners: Iterable[Owner], *, as_slurm: bool = False) -> None:
         self._by_scope = {(limit.scope, limit.name): limit for limit in limits}
-        self._precedence = precedence
+        self.as_slurm = as_slurm
         self.limits: list[Limit] = []
         self.most: list[int] = []
         self.usages: list[int] = []
@@ -77,7 +78,7 @@ class LimitColumns:
 
         One whose amounts others replace counts the job all the same, since it may stop other jobs.
         """
-        replaced = self._replaced(owner) if self._precedence else set[tuple[str, bool, str]]()
+        replaced = self._replaced(owner) if self.as_slurm else set[tuple[str, bool, str]]()
         for scope, name in owner._asdict().items():
             limit = self._by_scope.get((scope, name))
             if limit is None:

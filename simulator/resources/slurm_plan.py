@@ -268,7 +268,7 @@ class SlurmPass:
             return False
         need, nodes = request.need, numbers(found.nodes)
         taken = share_job(need, self._empty.rooms(need, found.nodes), nodes, self.state.capacities)
-        run = PlannedRun(found.end, tuple(nodes), tuple(taken), request.job)
+        run = PlannedRun(found.end, tuple(nodes), tuple(taken), request.job, need.exclusive, request.option)
         return self.limits.would_stop(request.option, need, run)
 
     def _has_room(self, request: Request, space: NodeSpace) -> bool:

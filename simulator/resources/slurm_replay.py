@@ -66,7 +66,11 @@ class _Replay:
         )
         self.considered = {id(need): self._node_mask(need.considered) for need in columns.distinct}
         self.partitions = [self._node_mask(table.machine.places(each)) for each in table.machine.partitions]
-        self.limits = RunningAmounts(columns.limits, [table.counts_memory[node] for node in self.order])
+        self.limits = RunningAmounts(
+            columns.limits,
+            [columns.distinct[number] for number, _ in columns.options],
+            [table.counts_memory[node] for node in self.order],
+        )
         self.submits = list(columns.submits)
         self.queued = list(columns.begins)
         self.events: list[tuple[int, int, int]] = []
