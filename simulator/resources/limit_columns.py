@@ -78,7 +78,7 @@ class LimitColumns:
 
         One whose amounts others replace counts the job all the same, since it may stop other jobs.
         """
-        replaced = self._replaced(owner) if self.as_slurm else set[tuple[str, bool, str]]()
+        replaced = self._replacements(owner) if self.as_slurm else set[tuple[str, bool, str]]()
         for scope, name in owner._asdict().items():
             limit = self._by_scope.get((scope, name))
             if limit is None:
@@ -89,7 +89,7 @@ class LimitColumns:
                     kept = {each for each in amounts if (scope, user is not None, each) not in replaced}
                     yield limit, user, tuple(amounts[each] if each in kept else -1 for each in _AMOUNTS)
 
-    def _replaced(self, owner: Owner) -> set[tuple[str, bool, str]]:
+    def _replacements(self, owner: Owner) -> set[tuple[str, bool, str]]:
         """Scope, whether per user, and amount of the limits of an owner that others replace in Slurm."""
         known, replaced = set[tuple[bool, str]](), set[tuple[str, bool, str]]()
         for scope in _PRECEDENCE:

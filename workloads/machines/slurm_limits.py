@@ -108,7 +108,7 @@ def limits_from_tables(texts: Mapping[str | Path, str]) -> SlurmLimits:
 def _limits_of_qos(path: str | Path, rows: Iterable[Mapping[str, str]], remarks: list[str]) -> Iterator[Limit]:
     for row in rows:
         name = row["Name"].strip()
-        remarks += _left_out(row, f"QOS {name}")
+        remarks += _omissions(row, f"QOS {name}")
         together = _quota(path, row, "GrpTRES", "GrpJobs")
         per_user = _quota(path, row, "MaxTRESPU", "MaxJobsPU")
         if together.amounts() or per_user.amounts():
@@ -123,7 +123,7 @@ def _limits_of_associations(path: str | Path, rows: Iterable[Mapping[str, str]],
     for row in rows:
         account, user = row["Account"].strip(), row["User"].strip()
         owner = f"account {account}" if not user else f"user {user} in account {account}"
-        remarks += _left_out(row, owner)
+        remarks += _omissions(row, owner)
         if row.get("Partition", "").strip():
             if any(row.get(column, "").strip() for column in _ASSOCIATION_COLUMNS):
                 remarks.append(f"limits of {owner} in partition {row['Partition']} are left out")
@@ -166,7 +166,7 @@ def _quota(path: str | Path, row: Mapping[str, str], resources: str, *jobs: str)
     return Quota(running=min(counts, default=None), **found)
 
 
-def _left_out(row: Mapping[str, str], owner: str) -> Iterator[str]:
+def _omissions(row: Mapping[str, str], owner: str) -> Iterator[str]:
     """Remarks about limits of a row that are not read."""
     for column in _FURTHER:
         if (row.get(column) or "").strip():
