@@ -47,7 +47,7 @@ def test_a_job_starts_when_others_have_left_room_for_it() -> None:
     "limit",
     [
         Limit("qos", "few", Quota(running=1)),
-        Limit("qos", "few", together=Quota(nodes=1)),
+        Limit("qos", "few", Quota(cores=3)),
         Limit("account", "chem", together=Quota(cores=2)),
         Limit("account", "chem", Quota(cores=3)),
         Limit("user", "ada", together=Quota(running=1)),
