@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.experiments.slurm.live_replay import SomeSlurm
     from holdfast.experiments.slurm.submitted_jobs import Submit
     from holdfast.workloads.logs.trace import TraceJob
+    from holdfast.workloads.machines.machine import Machine
     from holdfast.workloads.machines.request import ResourceRequest
     from holdfast.workloads.table.job import Job
 
@@ -179,7 +180,24 @@ def _workload_on_machine(
         raise InputError(f"{machine}: its nodes are not those of the lab; start it with --machine {machine}")
     for reason, count in trace.excluded.items():
         note(f"{count:,} jobs left out: {reason}")
+    without = _count_without_memory(fitted.machine, fitted.requests)
+    if without:
+        note(
+            f"{without:,} jobs ask for no memory: Slurm gives them all of their nodes, for limits, too, and the rule "
+            "none; partitions with memory_per_core give both the same"
+        )
     return trace.jobs, fitted.requests, trace.nodes or fitted.machine.size
+
+
+def _count_without_memory(machine: Machine, requests: Iterable[ResourceRequest]) -> int:
+    """Jobs without an amount of memory, on a machine that counts it."""
+    if all(kind.memory is None for kind in machine.kinds):
+        return 0
+    unset = {partition.name for partition in machine.partitions if partition.memory_per_core is None}
+    return sum(
+        request.memory is None and not unset.isdisjoint(request.partitions or (machine.default.name,))
+        for request in requests
+    )
 
 
 def _compare_pool(arguments: Arguments, slurm: SomeSlurm, rows: list[dict[str, Any]], size: int, jobs: int) -> None:

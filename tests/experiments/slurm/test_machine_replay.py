@@ -116,6 +116,7 @@ def test_jobs_are_submitted_with_their_requests_and_compared(
     printed = capsys.readouterr()
     # The machine has not the memory for job 3, and Slurm refuses the third of the others.
     assert "1 jobs left out: more memory than a node of its partition has" in printed.err
+    assert "2 jobs ask for no memory: Slurm gives them all of their nodes" in printed.err
     assert "submitted 2 jobs, at most 0.0 s late, 1 refused" in printed.err
     options = "--ntasks=2 --ntasks-per-node=1 --mem-per-cpu=500M --partition=work -t 2 -J j2"
     assert " ".join(slurm.submitted[1][2:]).startswith(options)
