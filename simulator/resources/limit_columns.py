@@ -35,8 +35,9 @@ class LimitColumns:
         The owner of each option, which is a job in one of its partitions.
     as_slurm
         Whether a limit of a partition or QOS replaces others of the same kind, as in Slurm: that of a partition those
-        of a QOS, and both those of accounts and users; and a node that several jobs of an account share counts once.
-        Source: slurm.schedmd.com, resource_limits; ``_get_unique_job_node_cnt`` of acct_policy.c.
+        of a QOS, and both those of accounts and users; a node that several jobs of an account share counts once, and
+        an exclusive job has the memory that it asks for. Source: slurm.schedmd.com, resource_limits; sbatch(1),
+        ``--exclusive``; ``_get_unique_job_node_cnt`` of acct_policy.c.
 
     Attributes
     ----------
