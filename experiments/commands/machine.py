@@ -23,8 +23,9 @@ class Arguments:
         tuple[str, ...],
         Parameter(
             "slurm.conf; the output of 'scontrol show config', 'show node' or 'show partition', or of sinfo, as text "
-            "or JSON, several together; a directory of 'holdfast slurm snapshot'; a .machines file of Alea; or a log: "
-            "the .machines file beside it is read, else the machine is estimated. 'show FILE' shows a description",
+            "or JSON, and of 'sacctmgr -P show qos' or 'show assoc', several together; a directory of 'holdfast slurm "
+            "snapshot'; a .machines file of Alea; or a log: the .machines file beside it is read, else the machine is "
+            "estimated. 'show FILE' shows a description",
             metavar="SOURCE",
             positional=True,
             repeated=True,
@@ -51,9 +52,10 @@ def main(arguments: Arguments) -> None:
     from holdfast.experiments.slurm.site_snapshot import expand_snapshots
     from holdfast.workloads.ground.errors import InputError
     from holdfast.workloads.machines.machine_file import read_machine, write_machine
+    from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES
     from holdfast.workloads.machines.summary import machine_summary
 
-    sources = expand_snapshots(arguments.sources, "nodes.txt", "config.txt", "partitions.txt")
+    sources = expand_snapshots(arguments.sources, "nodes.txt", "config.txt", "partitions.txt", *LIMIT_TABLES)
     if sources[0] == "show":
         if len(sources) != 2 or arguments.output or arguments.columns:
             raise InputError("'show' takes one file and no option: holdfast machine show machine.toml")

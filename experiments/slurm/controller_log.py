@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.workloads.machines.host_list import expand
 
-__all__ = ["allocated_cores", "are_dense", "log_times", "parse_jobs", "pass_times", "time_of_slurm"]
+__all__ = ["allocated_cores", "are_dense", "job_owner", "log_times", "parse_jobs", "pass_times", "time_of_slurm"]
 
 #: Events in slurmctld's log, with millisecond times: kind, and pattern of the line.
 _EVENTS = (
@@ -72,6 +72,17 @@ def parse_jobs(text: str) -> dict[int, dict[str, str]]:
         if fields.get("JobId", "").isdecimal():
             jobs[int(fields["JobId"])] = fields
     return jobs
+
+
+def job_owner(fields: Mapping[str, str]) -> dict[str, str]:
+    """User, account and QOS of a job from its fields; without a database, the user alone.
+
+    >>> job_owner({"UserId": "ada(1001)", "Account": "chem", "QOS": "high"}), job_owner({"Account": "(null)"})
+    ({'user': 'ada', 'account': 'chem', 'qos': 'high'}, {})
+    """
+    found = {"user": fields.get("UserId", "").partition("(")[0]}
+    found |= {name.lower(): fields.get(name, "") for name in ("Account", "QOS")}
+    return {name: value for name, value in found.items() if value not in ("", "(null)", "N/A")}
 
 
 def allocated_cores(text: str) -> dict[int, dict[str, int]]:

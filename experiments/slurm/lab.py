@@ -12,10 +12,11 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from holdfast.experiments.slurm.client import call
 from holdfast.experiments.slurm.daemons import MARK, end, lab_processes, launch, leave, until
@@ -53,6 +54,8 @@ _FOLDERS = ("munge", "state", "spool", "pid", "log", "db", "tmp")
 _DOCUMENT = "lab.json"
 #: Directory of daemons on Debian.
 _PATH = "/usr/sbin:/sbin"
+#: The account of the user of a lab.
+_ACCOUNT = "science"
 #: Limit on the path length, because names of sockets are limited.
 _LONGEST = 80
 
@@ -156,6 +159,8 @@ def start_lab(
         running.
     """
     _check(directory, nodes, port, accounting, speed)
+    if machine is not None and machine.limits and not accounting:
+        raise InputError("the machine has limits, which need a database: add --accounting")
     shutil.rmtree(directory, ignore_errors=True)
     for name in _FOLDERS:
         (directory / name).mkdir(parents=True)
@@ -192,30 +197,43 @@ def is_running(directory: Path) -> bool:
     return "slurmctld" in lab_processes(directory).values()
 
 
-def add_owners(lab: Lab, accounts: Iterable[str], qos: Iterable[str]) -> None:
-    """Add accounts and QOS to the database of a lab, and let its user use them; those that it has stay.
+def add_owners(
+    lab: Lab,
+    accounts: Collection[str],
+    qos: Collection[str],
+    users: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> None:
+    """Add accounts, QOS and users to the database of a lab; those that it has stay.
+
+    Parameters
+    ----------
+    lab
+        The lab; its user may use all accounts.
+    accounts, qos
+        Their names. All users may use all QOS.
+    users
+        The accounts of other users; without one a user has that of the lab.
 
     Raises
     ------
     InputError
         If a name has other characters than letters, digits, ``_``, ``.`` and ``-``, or Slurm refuses one.
     """
-    for kind, names in (("account", sorted(accounts)), ("qos", sorted(qos))):
-        known = set(
-            lab.call(
-                ["sacctmgr", "-n", "-P", "show", kind, "format=Name" if kind == "qos" else "format=Account"]
-            ).split()
-        )
+    for kind, names in (("account", accounts), ("qos", qos), ("user", users)):
         for name in names:
             if not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", name):
                 raise ParameterError("owner", f"names of {kind} with letters, digits, _, . and -", name)
+    for kind, column, names in (("account", "Account", accounts), ("qos", "Name", qos)):
+        known = set(lab.call(["sacctmgr", "-n", "-P", "show", kind, f"format={column}"]).split())
+        for name in sorted(names):
             if name.lower() not in known:
                 lab.call(["sacctmgr", "-n", "-i", "add", kind, name])
-            if kind == "account":
-                # For a user that has the account it says that there is one already.
-                lab.answers(["sacctmgr", "-n", "-i", "add", "user", getpass.getuser(), f"account={name}"])
-            else:
-                lab.call(["sacctmgr", "-n", "-i", "modify", "user", getpass.getuser(), "set", f"qos+={name}"])
+    for user, own in {getpass.getuser(): accounts, **{user: own or [_ACCOUNT] for user, own in users.items()}}.items():
+        for name in sorted(own):
+            # For a user that has the account it says that there is one already.
+            lab.answers(["sacctmgr", "-n", "-i", "add", "user", user, f"account={name}"])
+        if qos:
+            lab.call(["sacctmgr", "-n", "-i", "modify", "user", user, "set", f"qos+={','.join(sorted(qos))}"])
 
 
 def stop_lab(directory: Path) -> int:
@@ -393,9 +411,9 @@ def _start(lab: Lab, machine: Machine | None) -> None:
         daemon(["slurmdbd"])
         until(partial(lab.answers, ["sacctmgr", "-n", "-i", "list", "cluster"]), "slurmdbd")
         lab.call(["sacctmgr", "-n", "-i", "add", "cluster", "lab"])
-        lab.call(["sacctmgr", "-n", "-i", "add", "account", "science", "Description=lab", "Organization=lab"])
+        lab.call(["sacctmgr", "-n", "-i", "add", "account", _ACCOUNT, "Description=lab", "Organization=lab"])
         # For root it says that there is one already.
-        lab.answers(["sacctmgr", "-n", "-i", "add", "user", user, "account=science", "AdminLevel=Admin"])
+        lab.answers(["sacctmgr", "-n", "-i", "add", "user", user, f"account={_ACCOUNT}", "AdminLevel=Admin"])
     daemon(["slurmctld", "-i"])
     until(partial(lab.answers, ["scontrol", "ping"]), "slurmctld")
     for name in machine.names if machine is not None else [f"n{number}" for number in range(1, lab.nodes + 1)]:

@@ -25,14 +25,14 @@ def machine_lines(machine: Machine, host: str, port: int) -> list[str]:
     Raises
     ------
     InputError
-        If only some nodes have memory, or there are limits, which belong to a database.
+        If only some nodes have memory.
     """
     without = [kind.memory is None for kind in machine.kinds]
     if any(without) and not all(without):
         raise InputError("a lab needs memory for all nodes of the machine, or for none")
-    if machine.limits:
-        raise InputError("a lab takes no limits of a machine; 'sacctmgr modify qos' sets them")
     lines = [f"SelectTypeParameters={'CR_Core' if any(without) else 'CR_Core_Memory'}", "GresTypes=gpu"]
+    # Otherwise limits cannot count GPUs.
+    lines.append("AccountingStorageTRES=gres/gpu")
     for kind in machine.kinds:
         gpus = ",".join(f"gpu:{count}" if name == "gpu" else f"gpu:{name}:{count}" for name, count in kind.gpus.items())
         for name in kind.names:

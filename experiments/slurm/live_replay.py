@@ -13,6 +13,7 @@ from holdfast.experiments.slurm.client import call
 from holdfast.experiments.slurm.controller_log import (
     allocated_cores,
     are_dense,
+    job_owner,
     log_times,
     parse_jobs,
     pass_times,
@@ -20,11 +21,11 @@ from holdfast.experiments.slurm.controller_log import (
 )
 from holdfast.experiments.slurm.job_chain import MINUTE
 from holdfast.experiments.slurm.lab import Lab
-from holdfast.experiments.slurm.queue_limits import QOS_FIELDS, enforces_limits
-from holdfast.experiments.slurm.submit_lines import parse_amounts
 from holdfast.experiments.slurm.submitted_jobs import Submit
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.numbers import integer
+from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES, enforces_limits
+from holdfast.workloads.machines.slurm_tables import parse_amounts
 
 __all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "ask_limits", "patiently", "replay_on"]
 
@@ -90,6 +91,7 @@ class LabSlurm:
             )
             amounts = parse_amounts("scontrol show job", fields.get("TRES", ""))
             row |= {"cpus": amounts.get("cpu", 0), "memory": amounts.get("mem", 0)}
+            row |= job_owner(fields)
             row["node_cores"] = allocated.get(number, {})
             # A lab makes no pass while nodes complete (CompleteWait).
             place = bisect_right(passes, times["end"])
@@ -197,14 +199,14 @@ def replay_on(
     return sorted(rows, key=lambda row: row["id"])
 
 
-def ask_limits(slurm: SomeSlurm) -> str:
-    """Limits of QOS as ``sacctmgr -P`` prints them; empty if Slurm has no database or does not enforce them."""
+def ask_limits(slurm: SomeSlurm) -> dict[str, str]:
+    """Tables of limits by the name of their file, as sacctmgr prints them; none if Slurm does not enforce them."""
     try:
         if not enforces_limits(slurm.call(["scontrol", "show", "config"])):
-            return ""
-        return slurm.call(["sacctmgr", "-P", "show", "qos", f"format={QOS_FIELDS}"])
+            return {}
+        return {name: slurm.call(["sacctmgr", "-P", "show", *words]) for name, words in LIMIT_TABLES.items()}
     except InputError:
-        return ""
+        return {}
 
 
 def _row(submit: Submit, number: int, times: Mapping[str, float], state: str, by: str, nodes: str) -> dict[str, Any]:

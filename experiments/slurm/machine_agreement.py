@@ -12,6 +12,7 @@ from holdfast.experiments.slurm.machine_decisions import machine_decisions
 from holdfast.experiments.slurm.machine_starts import PlacedStart, simulate_machine_starts
 from holdfast.experiments.slurm.pass_times import measure_delays
 from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
+from holdfast.experiments.slurm.recorded_limits import limit_remarks
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.workloads.machines.machine import Machine
 
@@ -74,19 +75,14 @@ def machine_agreement(
 
 
 def placed_summary(replay: PlacedReplay, machine: Machine) -> str:
-    """A replay in one line, and another one if the machine has limits."""
+    """A replay in one line, and lines about the limits of the machine."""
     jobs = replay.jobs
     hours = (max(job.end for job in jobs) - jobs[0].submit) / 3600.0
-    limits = (
-        "\nthe limits of the machine do not count here: a replay has no QOS, accounts and users of jobs"
-        if machine.limits
-        else ""
-    )
-    return (
+    line = (
         f"{replay.name}: {len(jobs):,} jobs on {machine.size:,} nodes in {hours:.1f} h, mean wait "
         f"{mean(job.wait for job in jobs):,.0f} s, {sum(job.wait > 60 for job in jobs):,} waited over a minute"
-        f"{limits}"
     )
+    return "\n".join([line, *limit_remarks(replay, machine)])
 
 
 def paced_note(row: Mapping[str, Any]) -> str:

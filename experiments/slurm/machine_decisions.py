@@ -107,7 +107,8 @@ class _Decisions:
             if state is None:
                 raise InputError(f"at {now:.0f} s more was in use than the machine has")
             runs = [run.held for run in [*held, *known]]
-            moment = self._machine.begin_pass(self._rule, now, state, runs, times=starts)
+            limited = [run.held for run in [*held, *known] if run.job.end > now]
+            moment = self._machine.begin_pass(self._rule, now, state, runs, limited, times=starts)
             waiting = self._machine.queue(job for job in queue if job.submit <= now and job.job_id not in mine)
             found = moment.starts_now(waiting, again=following > now + _SOON, in_order=in_order)
             for request, held_by in found:

@@ -154,8 +154,9 @@ class _Simulation:
         waiting = self._machine.queue(
             self._jobs[number] for number in sorted(self._waiting, key=self._rank.__getitem__)
         )
+        limited = [run for number, run in self._running.items() if self._ends[number] > now]
         moment = self._machine.begin_pass(
-            *(self._rule, now, state, running, [self._running[number] for number in ended]),
+            *(self._rule, now, state, running, limited, [self._running[number] for number in ended]),
             times=[now + time for time in times],
         )
         left = moment.start_in_order(waiting, able=not backfills)

@@ -19,6 +19,8 @@ __all__ = ["PlacedJob", "PlacedReplay", "is_placed", "read_placed_replay", "writ
 
 #: Numbers that each row has.
 _NUMBERS = ("id", "submit", "start", "end", "walltime")
+#: Columns of what limits and priorities depend on, which may be missing.
+_OWNERS = ("user", "account", "qos")
 #: Columns that each table has.
 _NEEDED = (*_NUMBERS, "tasks", "tasks_per_node", "nodes")
 
@@ -35,7 +37,7 @@ class PlacedJob(NamedTuple):
     walltime
         Limit that it asked for [s].
     request
-        What it asked for.
+        What it asked for, with the QOS and account that it had.
     nodes
         Names of its nodes.
     completing
@@ -44,6 +46,8 @@ class PlacedJob(NamedTuple):
         What started it, ``main`` scheduler or ``backfill`` thread; empty: unknown.
     cores
         Cores that it had on each of its nodes; empty: unknown, then the rule divides them.
+    user
+        Empty: unknown.
     """
 
     job_id: int
@@ -56,6 +60,7 @@ class PlacedJob(NamedTuple):
     completing: float = 0.0
     by: str = ""
     cores: tuple[int, ...] = ()
+    user: str = ""
 
     @property
     def queued(self) -> float:
@@ -96,8 +101,8 @@ def read_placed_replay(path: str | Path) -> PlacedReplay:
     path
         Directory of ``holdfast slurm replay --machine``, or CSV with the columns ``id``, ``submit``, ``start``, ``end``
         and ``walltime`` [s], ``tasks``, ``tasks_per_node`` and ``nodes`` (names, as Slurm writes them), and as far as
-        known ``node_cores``, ``completing``, ``origin`` and the other columns of a request
-        (:data:`holdfast.experiments.slurm.request_options.REQUEST_COLUMNS`).
+        known ``node_cores``, ``completing``, ``origin``, ``user``, ``account``, ``qos`` and the other columns of a
+        request (:data:`holdfast.experiments.slurm.request_options.REQUEST_COLUMNS`).
 
     Raises
     ------
@@ -120,11 +125,13 @@ def write_placed_replay(
     directory: Path, rows: Sequence[Mapping[str, Any]], requests: Mapping[int, ResourceRequest]
 ) -> None:
     """Write the table of a replay, with the request of each job by its id."""
-    columns = (*_NUMBERS, *REQUEST_COLUMNS, "state", "by", "slurm_id", "nodes", "node_cores", "completing", "origin")
+    owners = tuple(name for name in _OWNERS if any(row.get(name) for row in rows))
+    held = ("state", "by", "slurm_id", "nodes", "node_cores", "completing", "origin")
+    columns = (*_NUMBERS, *REQUEST_COLUMNS, *held, *owners)
     known = []
     for row in rows:
-        held = row.get("node_cores", {})
-        cores = [str(held[node]) for node in expand(row["node_list"])] if held else []
+        allocated = row.get("node_cores", {})
+        cores = [str(allocated[node]) for node in expand(row["node_list"])] if allocated else []
         nodes = {"nodes": row["node_list"], "node_cores": "+".join(cores)}
         known.append({**row, **request_columns(requests[row["id"]]), **nodes})
     write_csv(directory / ACTUAL, known, columns)
@@ -156,8 +163,9 @@ def _job(path: Path, line: int, row: Mapping[str, Any]) -> PlacedJob:
     cores = tuple(int(word) for word in re.findall(r"\d+", str(row.get("node_cores") or "")))
     if cores and len(cores) != len(nodes):
         raise TraceError(path, line, f"node_cores must have {len(nodes)} numbers, such as 8+4, not {row['node_cores']}")
-    by = str(row.get("by") or "")
-    return PlacedJob(int(number), submit, start, end, walltime, request, nodes, completing, by, cores)
+    by, user, account, qos = (str(row.get(name) or "") for name in ("by", *_OWNERS))
+    request = request._replace(account=account, qos=qos)
+    return PlacedJob(int(number), submit, start, end, walltime, request, nodes, completing, by, cores, user)
 
 
 def _number(path: Path, line: int, row: Mapping[str, Any], name: str, default: float | None = None) -> float:

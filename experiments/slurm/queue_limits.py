@@ -6,23 +6,17 @@ A job that would exceed one is passed over in a scheduling pass, and holds no re
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from holdfast.experiments.slurm.submit_lines import parse_amounts, read_rows
-from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.machines.machine import Limit
+from holdfast.workloads.machines.slurm_limits import limits_from_tables
 
-__all__ = ["NO_LIMITS", "QOS_FIELDS", "QosLimit", "QueueLimits", "enforces_limits", "read_qos_limits"]
-
-#: Fields of QOS to ask sacctmgr for.
-QOS_FIELDS = "Name,Priority,GrpJobs,GrpTRES,MaxJobsPU,MaxTRESPU"
-#: Columns of ``sacctmgr show qos``: one with a number of jobs, and one with amounts of resources, of all and of a user.
-_COLUMNS = {"": ("GrpJobs", "GrpTRES"), "user_": ("MaxJobsPU", "MaxTRESPU")}
-_RESOURCES = {"nodes": "node", "cpus": "cpu", "memory": "mem"}
+__all__ = ["NO_LIMITS", "QueueLimits", "read_qos_limits"]
 
 
 class LimitedJob(Protocol):
@@ -37,24 +31,13 @@ class LimitedJob(Protocol):
     @property
     def memory(self) -> int: ...
     @property
+    def gpus(self) -> int: ...
+    @property
     def user(self) -> str: ...
     @property
     def qos(self) -> str: ...
     @property
     def array(self) -> int: ...
-
-
-class QosLimit(NamedTuple):
-    """Limits of a QOS on running jobs, their nodes, CPUs and memory [MiB], of all and of each user; None: no limit."""
-
-    jobs: int | None = None
-    nodes: int | None = None
-    cpus: int | None = None
-    memory: int | None = None
-    user_jobs: int | None = None
-    user_nodes: int | None = None
-    user_cpus: int | None = None
-    user_memory: int | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +53,7 @@ class QueueLimits:
     """
 
     throttles: Mapping[int, int] = field(default_factory=dict)
-    qos: Mapping[str, QosLimit] = field(default_factory=dict)
+    qos: Mapping[str, Limit] = field(default_factory=dict)
 
     @property
     def any(self) -> bool:
@@ -108,62 +91,29 @@ class QueueLimits:
             claims["array", job.array] = 1
         limit = self.qos.get(job.qos)
         if limit is not None:
-            for name, value in limit._asdict().items():
-                if value is not None:
-                    owner = (job.qos, job.user) if name.startswith("user") else job.qos
-                    amount = name.removeprefix("user_")
-                    claims[name, owner] = 1 if amount == "jobs" else int(getattr(job, amount))
+            held = {"running": 1, "nodes": job.nodes, "cores": job.cpus, "memory": job.memory, "gpus": job.gpus}
+            for quota, owner in ((limit.together, job.qos), (limit.per_user, (job.qos, job.user))):
+                claims |= {(name, owner): held[name] for name in quota.amounts() if name in held}
         return claims
 
     def _most(self, key: tuple[str, object]) -> int:
         name, owner = key
         if name == "array":
             return self.throttles[owner]  # type: ignore[index]
-        limit = self.qos[owner[0] if isinstance(owner, tuple) else str(owner)]
-        return int(getattr(limit, name))
+        if isinstance(owner, tuple):
+            return int(getattr(self.qos[owner[0]].per_user, name))
+        return int(getattr(self.qos[str(owner)].together, name))
 
 
 NO_LIMITS = QueueLimits()
 
 
-def enforces_limits(configuration: str) -> bool:
-    """Whether Slurm enforces limits of QOS, by its ``AccountingStorageEnforce``; by default it does not.
-
-    Examples
-    --------
-    >>> enforces_limits("AccountingStorageEnforce = associations,limits,qos"), enforces_limits("ClusterName=lab")
-    (True, False)
-    """
-    match = re.search(r"(?im)^\s*AccountingStorageEnforce\s*=\s*(\S*)", configuration)
-    # "safe" and "all" include limits.
-    return bool(match) and bool({"limits", "safe", "all"} & set(match[1].lower().split(",")))  # type: ignore[index]
-
-
-def read_qos_limits(path: str | Path) -> dict[str, QosLimit]:
-    """Limits of QOS from ``sacctmgr -P show qos``; those of other resources than nodes, CPUs and memory are left out.
+def read_qos_limits(path: str | Path) -> dict[str, Limit]:
+    """Limits by name of the QOS from ``sacctmgr -P show qos``.
 
     Raises
     ------
     TraceError
         If the column Name is missing, or a limit is no number.
     """
-    found = {}
-    for row in read_rows(path, ("Name",)):
-        values = {}
-        for owner, (jobs, resources) in _COLUMNS.items():
-            values[f"{owner}jobs"] = _count(path, row.get(jobs, ""))
-            amounts = parse_amounts(path, row.get(resources, ""))
-            values |= {f"{owner}{name}": amounts.get(kind) for name, kind in _RESOURCES.items()}
-        if any(value is not None for value in values.values()):
-            found[row["Name"].strip()] = QosLimit(**values)
-    return found
-
-
-def _count(path: str | Path, cell: str) -> int | None:
-    """A number of jobs; None: no limit."""
-    cell = cell.strip()
-    if not cell:
-        return None
-    if not re.fullmatch(r"\d{1,12}", cell):
-        raise TraceError(path, None, f"limits of QOS must be whole numbers, not {cell[:40]}")
-    return int(cell)
+    return {limit.name: limit for limit in limits_from_tables({path: read_text(path)}).limits if limit.scope == "qos"}

@@ -60,8 +60,8 @@ class ReplayedJob:
         Of the job; empty: unknown.
     array
         Slurm's id of the array that it is a task of; 0: of none.
-    cpus, memory
-        CPUs and memory [MiB] that it holds; 0: unknown.
+    cpus, memory, gpus
+        CPUs, memory [MiB] and GPUs that it holds; 0: unknown.
     after
         Numbers of the jobs that had to end before it was eligible.
     completing
@@ -85,6 +85,7 @@ class ReplayedJob:
     memory: int = field(default=0, compare=False)
     after: tuple[int, ...] = field(default=(), compare=False)
     completing: float = field(default=0.0, compare=False)
+    gpus: int = field(default=0, compare=False)
 
     @property
     def queued(self) -> float:
@@ -255,7 +256,7 @@ def _with_requests(
     for job in jobs:
         asked = requests.get(numbers[job.job_id - 1], JobRequest())
         after = tuple(place for number in asked.after for place in tasks.get(number, ()))
-        found.append(replace(job, cpus=asked.cpus, memory=asked.memory, after=after))
+        found.append(replace(job, cpus=asked.cpus, memory=asked.memory, gpus=asked.gpus, after=after))
     return found
 
 

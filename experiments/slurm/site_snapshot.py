@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.experiments.slurm.client import call
-from holdfast.experiments.slurm.queue_limits import QOS_FIELDS
 from holdfast.workloads.ground.documents import read_json
 from holdfast.workloads.ground.errors import InputError, OutputError, TraceError
 from holdfast.workloads.ground.files import is_plain_name, partial_name, sync
 from holdfast.workloads.ground.numbers import is_number
 from holdfast.workloads.logs.snapshot import MANIFEST, SNAPSHOT_FORMAT
+from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES
 
 __all__ = ["Snapshot", "expand_snapshots", "is_snapshot", "read_snapshot", "take_snapshot"]
 
@@ -43,7 +43,7 @@ def _commands(days: int) -> dict[str, list[str]]:
         "nodes.txt": ["scontrol", "show", "node"],
         "sprio.txt": ["sprio", "-l"],
         "sshare.txt": ["sshare", "-a", "-l", "-P"],
-        "qos.txt": ["sacctmgr", "-P", "show", "qos", f"format={QOS_FIELDS}"],
+        **{name: ["sacctmgr", "-P", "show", *words] for name, words in LIMIT_TABLES.items()},
         "partitions.txt": ["scontrol", "show", "partition"],
         "config.txt": ["scontrol", "show", "config"],
         "sinfo.txt": ["sinfo"],

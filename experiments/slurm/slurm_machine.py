@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.experiments.slurm.placed_replay import PlacedJob
 from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.limit_columns import LimitColumns, Owner
 from holdfast.simulator.resources.node_order import natural_places
 from holdfast.simulator.resources.slurm_choice import room_on, share_job
+from holdfast.simulator.resources.slurm_limits import RunningAmounts
 from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
 from holdfast.simulator.resources.slurm_plan import Request, SlurmPass
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.units import SECOND, to_ticks
-from holdfast.workloads.machines.fitted_requests import NodeTable, needs_of_jobs
+from holdfast.workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
 from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["SlurmMachine"]
@@ -33,7 +35,8 @@ class SlurmMachine:
     Raises
     ------
     InputError
-        If a job does not fit the machine, or ran on nodes that it does not have or that do not suit the job.
+        If a job does not fit the machine, ran on nodes that it does not have or that do not suit the job, or held more
+        than a limit ever allows.
     """
 
     def __init__(self, machine: Machine, jobs: Sequence[PlacedJob], origin: float = 0.0) -> None:
@@ -49,6 +52,17 @@ class SlurmMachine:
         self._tiers = [partition.priority for partition in machine.partitions]
         self._partitions = [node_set([places[node] for node in machine.places(each)]) for each in machine.partitions]
         self._options = {job.job_id: options or () for job, options in zip(jobs, needs, strict=True)}
+        self._first: dict[int, int] = {}
+        self._needs: list[Need] = []
+        owners: list[Owner] = []
+        for job in jobs:
+            self._first[job.job_id] = len(owners)
+            self._needs += self._options[job.job_id]
+            for need in self._options[job.job_id]:
+                partition = machine.partitions[need.partition].name
+                owners.append(Owner(job.request.qos, job.request.account, job.user, partition))
+        self._limits = LimitColumns(machine.limits, owners, as_slurm=True)
+        self._counts_memory = [table.counts_memory[node] for node in order]
         self._considered = {
             id(need): node_set([places[node] for node in need.considered])
             for options in self._options.values()
@@ -62,7 +76,9 @@ class SlurmMachine:
             if not set(job.nodes) <= set(numbers):
                 raise InputError(f"job {job.job_id} ran on nodes that the machine does not have")
             cores = dict(zip((numbers[name] for name in job.nodes), job.cores or [0] * len(job.nodes), strict=True))
-            self._runs[job.job_id] = self._recorded_run(job, cores)
+            run = self._runs[job.job_id] = self._recorded_run(job, cores)
+            if self._running_amounts(()).would_stop(run.option, self._needs[run.option], run):
+                raise InputError(f"job {job.job_id} held more than a limit ever allows")
 
     def clock(self, time: float) -> int:
         """Slurm's clock at a time, in whole seconds [ticks]."""
@@ -86,9 +102,9 @@ class SlurmMachine:
     def queue(self, jobs: Iterable[PlacedJob]) -> list[Request]:
         """Waiting jobs in the order in which Slurm tests them: by tier, then as they are given."""
         requests = [
-            Request(job.job_id, option, need, to_ticks(job.walltime))
+            Request(job.job_id, option, need, to_ticks(job.walltime), job.user)
             for job in jobs
-            for option, need in enumerate(self._options[job.job_id])
+            for option, need in enumerate(self._options[job.job_id], self._first[job.job_id])
         ]
         return sorted(requests, key=lambda request: -self._tiers[request.need.partition])
 
@@ -98,24 +114,35 @@ class SlurmMachine:
         now: float,
         state: NodeState,
         running: Sequence[PlannedRun],
+        limited: Iterable[PlannedRun],
         completing: Iterable[PlannedRun] = (),
         times: Iterable[float] = (),
     ) -> SlurmPass:
         """A scheduling pass at a time, in a state of the nodes, of which those of some runs complete.
 
-        ``times`` are those of its starts [s], as far as they are known.
+        Limits count the ``limited`` runs: those of jobs that have not ended. ``times`` are those of its starts [s], as
+        far as they are known.
         """
         return SlurmPass(
             *(rule, self.clock(now), state, running, lambda need: self._considered[id(need)], self._partitions),
+            limits=self._running_amounts(limited) if self._limits.limits else None,
             completing=node_set(sorted({node for run in completing for node in run.nodes})),
             times=map(self.clock, times),
         )
+
+    def _running_amounts(self, runs: Iterable[PlannedRun]) -> RunningAmounts:
+        """What runs take of the limits."""
+        amounts = RunningAmounts(self._limits, self._needs, self._counts_memory)
+        for run in runs:
+            amounts.count(run, 1)
+        return amounts
 
     def _recorded_run(self, job: PlacedJob, cores: Mapping[int, int]) -> PlannedRun:
         """The run of a job with what it took of each of its nodes; 0 cores: not recorded."""
         nodes = sorted(cores)
         whole = [self._capacities[node][0] for node in nodes]
-        for need in self._options[job.job_id]:
+        options = self._options[job.job_id]
+        for need in options:
             rooms = {node: room_on(need, self._capacities[node], self._capacities[node]) for node in nodes}
             found = {node: room for node, room in rooms.items() if room is not None}
             suits = len(found) == len(nodes) and not node_set(nodes) & ~self._considered[id(need)]
@@ -133,4 +160,5 @@ class SlurmMachine:
             ]
         else:
             taken = [need.vector if cores[node] == need.vector[0] else need.last for node in nodes]
-        return PlannedRun(0, tuple(nodes), tuple(taken), job.job_id, need.exclusive)
+        option = self._first[job.job_id] + options.index(need)
+        return PlannedRun(0, tuple(nodes), tuple(taken), job.job_id, need.exclusive, option)

@@ -98,7 +98,9 @@ def make_submits(
         at = job.submit if job.eligible is None else max(job.submit, job.eligible)
         request = requests[place - 1] if requests else None
         at = max(at, request.begin) if request is not None and request.begin is not None else at
-        owner = {name: str(value) for name in owners if (value := getattr(job, OWNERS[name], ""))}
+        # A request may have an account where the job has no project.
+        named = {name: getattr(request, name, "") or getattr(job, OWNERS[name], "") for name in owners}
+        owner = {name: str(value) for name, value in named.items() if value}
         made.append(Submit(place, float(at), job.nodes, float(job.runtime), minutes, owner, request))
     if not made:
         raise InputError("the workload has no jobs")

@@ -164,7 +164,7 @@ def _outcome(columns: ReplayColumns, pools: NodePools, given: LoopArguments) -> 
             over,
             machine.partitions[partition_of[option]].name,
             *job_nodes(first, size),
-            None if stopped[place] < 0 else columns.limits[stopped[place]],
+            None if stopped[place] < 0 else columns.limits.limits[stopped[place]],
             job_wait(columns, order, noted[place]),
             turn[first],
             backfilled=bool(noted[place][BACKFILLED]),

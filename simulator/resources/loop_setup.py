@@ -96,8 +96,8 @@ def loop_arguments(
         arrays.needs(columns),
         arrays.jobs(columns, order),
         Accounts(
-            column(columns.account_first), column([*columns.accounts, 0]), column([*columns.most, 0]),
-            zeros(len(columns.most) + 1),
+            column(columns.limits.first), column([*columns.limits.accounts, 0]), column([*columns.limits.most, 0]),
+            zeros(len(columns.limits.most) + 1),
         ),
         arrays.lives(columns, order, lives),
         WaitingRing(

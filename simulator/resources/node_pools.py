@@ -184,7 +184,7 @@ def _unequal_needs(columns: ReplayColumns) -> set[int]:
         for need in columns.distinct
         if len(need.eligible) < len(machine.partitions[need.partition].nodes)
     }
-    accounts = columns.account_first
+    accounts = columns.limits.first
     for option, (need, _) in enumerate(columns.options):
         if accounts[option] < accounts[option + 1]:
             found.add(columns.distinct[need].partition)

@@ -9,19 +9,17 @@ import numpy as np
 
 from holdfast.policies.order import ORDERS
 from holdfast.simulator.machine.prior_state import PastUsage
+from holdfast.simulator.resources.limit_columns import LimitColumns, Owner
 from holdfast.simulator.resources.machine_jobs import MachineJob, queue_time
 from holdfast.simulator.resources.outage_windows import node_windows
 from holdfast.simulator.resources.queue_keys import MachineQueue, WaitingRequest
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.machines.fitted_requests import Need, NodeTable
-from holdfast.workloads.machines.machine import Limit
 from holdfast.workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["NodeColumns", "ReplayColumns", "node_equivalents"]
 
-#: Amounts of an account.
-_AMOUNTS = ("running", "nodes", "cores", "memory", "gpus")
 _LATEST = 1 << 61
 
 
@@ -83,11 +81,8 @@ class ReplayColumns:
         Outages that last beyond the begin of the replay, in the order in which they begin.
     admits
         For each distinct need the advance reservations among them that it may use, by their order.
-    limits, most
-        The limit of each account, and its amounts.
-    accounts, account_first
-        The accounts of an option, in the order QOS, account, user, partition, begin in ``accounts`` at
-        ``account_first``.
+    limits
+        The limits that count for each option.
 
     Raises
     ------
@@ -141,7 +136,7 @@ class ReplayColumns:
         self._number_needs()
         self.wanted = [need.total for need in self.distinct]
         self.number_eligible()
-        self._number_accounts()
+        self.limits = self._number_accounts()
 
     def _queue(self, order: str, ended: PastUsage | None) -> MachineQueue:
         """The waiting jobs as their order sees them; times count from the first submit."""
@@ -197,41 +192,19 @@ class ReplayColumns:
                 self.eligible.extend(need.eligible)
             self.eligible_first.append(places[need.eligible])
 
-    def _number_accounts(self) -> None:
-        """The accounts of limits that count for each option, in the order QOS, account, user, partition."""
+    def _number_accounts(self) -> LimitColumns:
+        """The accounts of limits that count for each option."""
         machine = self.table.machine
-        by_scope: dict[tuple[str, str], Limit] = {(limit.scope, limit.name): limit for limit in machine.limits}
-        self.limits: list[Limit] = []
-        self.most: list[int] = []
-        self.accounts: list[int] = []
-        if not by_scope:
-            self.account_first = [0] * (len(self.options) + 1)
-            return
-        accounts: dict[tuple[str, str, str | None], int] = {}
-        self.account_first = [0]
-        for number, job_number in self.options:
-            job = self.jobs[job_number]
-            partition = machine.partitions[self.distinct[number].partition].name
-            scopes = (
-                ("qos", job.request.qos),
-                ("account", job.request.account),
-                ("user", job.user),
-                ("partition", partition),
+        owners = (
+            Owner(
+                self.jobs[job].request.qos,
+                self.jobs[job].request.account,
+                self.jobs[job].user,
+                machine.partitions[self.distinct[number].partition].name,
             )
-            for scope in scopes:
-                limit = by_scope.get(scope)
-                if limit is None:
-                    continue
-                for quota, user in ((limit.per_user, job.user), (limit.together, None)):
-                    amounts = quota.amounts()
-                    if not set(amounts) & set(_AMOUNTS):
-                        continue
-                    if (*scope, user) not in accounts:
-                        accounts[*scope, user] = len(self.limits)
-                        self.limits.append(limit)
-                        self.most += [amounts.get(name, -1) for name in _AMOUNTS]
-                    self.accounts.append(accounts[*scope, user])
-            self.account_first.append(len(self.accounts))
+            for number, job in self.options
+        )
+        return LimitColumns(machine.limits, owners)
 
 
 def node_equivalents(table: NodeTable, need: Need) -> float:

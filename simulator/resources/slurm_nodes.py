@@ -17,7 +17,8 @@ __all__ = ["NodeState", "PlannedRun", "node_set", "numbers"]
 class PlannedRun(NamedTuple):
     """A running job, or one that starts: expected end [ticks], nodes by name, what it takes of each, and its number.
 
-    Numbers of jobs are in the order of their submission. An ``exclusive`` job has its nodes for itself.
+    Numbers of jobs are in the order of their submission. An ``exclusive`` job has its nodes for itself. Limits count
+    the run for the owner of its ``option``.
     """
 
     end: int
@@ -25,6 +26,7 @@ class PlannedRun(NamedTuple):
     taken: tuple[Sequence[int], ...]
     job: int
     exclusive: bool = False
+    option: int = 0
 
 
 class NodeState:

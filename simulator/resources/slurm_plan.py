@@ -60,7 +60,7 @@ class Limits(Protocol):
     def would_stop(self, option: int, need: Need, run: PlannedRun | None = None) -> bool:
         """The same, without a note that it has waited for the limit."""
 
-    def count(self, option: int, run: PlannedRun, sign: int) -> None:
+    def count(self, run: PlannedRun, sign: int) -> None:
         """Count a run that starts."""
 
 
@@ -210,11 +210,11 @@ class SlurmPass:
         chosen = choose_nodes(need, rooms, self._weights)
         taken = share_job(need, rooms, chosen, self.state.capacities)
         end = self.now + request.walltime
-        run = PlannedRun(end, tuple(chosen), tuple(taken), request.job, need.exclusive)
+        run = PlannedRun(end, tuple(chosen), tuple(taken), request.job, need.exclusive, request.option)
         if self.limits is not None:
             if self.limits.stops(request, run):
                 return False
-            self.limits.count(request.option, run, 1)
+            self.limits.count(run, 1)
         self.now = max(self.now, next(self._times, self.now))
         run = run._replace(end=self.now + request.walltime)
         self.state.start(run)
@@ -268,7 +268,7 @@ class SlurmPass:
             return False
         need, nodes = request.need, numbers(found.nodes)
         taken = share_job(need, self._empty.rooms(need, found.nodes), nodes, self.state.capacities)
-        run = PlannedRun(found.end, tuple(nodes), tuple(taken), request.job)
+        run = PlannedRun(found.end, tuple(nodes), tuple(taken), request.job, need.exclusive, request.option)
         return self.limits.would_stop(request.option, need, run)
 
     def _has_room(self, request: Request, space: NodeSpace) -> bool:

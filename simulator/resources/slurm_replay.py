@@ -66,14 +66,18 @@ class _Replay:
         )
         self.considered = {id(need): self._node_mask(need.considered) for need in columns.distinct}
         self.partitions = [self._node_mask(table.machine.places(each)) for each in table.machine.partitions]
-        self.limits = RunningAmounts(columns, self.order)
+        self.limits = RunningAmounts(
+            columns.limits,
+            [columns.distinct[number] for number, _ in columns.options],
+            [table.counts_memory[node] for node in self.order],
+        )
         self.submits = list(columns.submits)
         self.queued = list(columns.begins)
         self.events: list[tuple[int, int, int]] = []
         self.followers: dict[int, list[int]] = {}
         self.waiting: set[int] = set()
-        self.running: dict[int, tuple[int, PlannedRun]] = {}
-        self.starts: dict[int, tuple[int, int, PlannedRun]] = {}
+        self.running: dict[int, PlannedRun] = {}
+        self.starts: dict[int, tuple[int, PlannedRun]] = {}
         self.ends: dict[int, int] = {}
         self.gone: dict[int, int] = {}
         self.causes = [0] * (count * CAUSES)
@@ -147,9 +151,9 @@ class _Replay:
         return arrived
 
     def _end(self, job: int, now: int) -> None:
-        option, run = self.running.pop(job)
+        run = self.running.pop(job)
         self.state.end(run)
-        self.limits.count(option, run, -1)
+        self.limits.count(run, -1)
         self._follow(job, now)
 
     def _follow(self, job: int, over: int) -> None:
@@ -176,7 +180,7 @@ class _Replay:
         ]
         tiers = columns.table.machine.partitions
         requests.sort(key=lambda request: -tiers[request.need.partition].priority)
-        running = [run for _, run in self.running.values()]
+        running = list(self.running.values())
         plan = SlurmPass(
             self.rule, now, self.state, running, lambda need: self.considered[id(need)], self.partitions, self.limits
         )
@@ -185,8 +189,8 @@ class _Replay:
             job = request.job
             end_wait(job, now, self.causes)
             self.waiting.remove(job)
-            self.running[job] = request.option, run
-            self.starts[job] = now, request.option, run
+            self.running[job] = run
+            self.starts[job] = now, run
             until = now + columns.runtimes[job]
             if columns.patiences[job] >= 0:
                 until = min(until, self.submits[job] + columns.patiences[job])
@@ -197,7 +201,7 @@ class _Replay:
         for request in requests:
             job = request.job
             if job not in self.waiting:
-                if self.starts[job][1] == request.option:
+                if self.starts[job][1].option == request.option:
                     self.causes[job * CAUSES + BACKFILLED] = int(request.need.partition in passed)
                 continue
             taken = plan.reserved.get((job, request.option))
@@ -236,18 +240,18 @@ class _Replay:
         columns, count = self.columns, len(self.columns.jobs)
         machine = columns.table.machine
         found: list[JobStart | None] = [None] * count
-        for place, (job, (start, option, run)) in enumerate(self.starts.items()):
+        for place, (job, (start, run)) in enumerate(self.starts.items()):
             limit = self.limits.stopped.get(job)
             found[job] = JobStart(
                 start,
                 self.ends[job],
-                machine.partitions[columns.distinct[columns.options[option][0]].partition].name,
+                machine.partitions[columns.distinct[columns.options[run.option][0]].partition].name,
                 tuple(self.order[node] for node in run.nodes),
                 tuple(
                     columns.table.known_amounts(self.order[node], tuple(amounts))
                     for node, amounts in zip(run.nodes, run.taken, strict=True)
                 ),
-                None if limit is None else columns.limits[limit],
+                None if limit is None else columns.limits.limits[limit],
                 job_wait(columns, range(count), self.causes[job * CAUSES : (job + 1) * CAUSES]),
                 place,
                 backfilled=bool(self.causes[job * CAUSES + BACKFILLED]),

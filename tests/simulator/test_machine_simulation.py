@@ -274,6 +274,17 @@ def test_a_job_that_does_not_fit_is_named() -> None:
         hf.simulate([job], machine=limited, requests=[ResourceRequest(cores=2)])
 
 
+def test_an_exclusive_job_with_a_gpu_has_all_gpus_of_its_node_for_limits() -> None:
+    # n2 has two GPUs, and the job cannot run on n1.
+    machine = make_machine(
+        nodes=[{"names": "n1", "cores": 1}, {"names": "n2", "cores": 1, "gpus": 2}],
+        limits=[{"user": "u", "together": {"gpus": 1}}],
+    )
+    request = ResourceRequest(gpus={"gpu": 1}, exclusive=True)
+    with pytest.raises(InputError, match="it asks for more than a limit ever allows"):
+        hf.simulate([rigid(1, 0, 1, 10, 10, user="u")], machine=machine, requests=[request])
+
+
 def test_a_result_knows_that_it_has_no_event_log() -> None:
     with pytest.raises(InputError, match="event log"):
         _ = hf.simulate([rigid(1, 0, 1, 10, 10)], machine=SHARED).runs

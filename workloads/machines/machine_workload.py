@@ -64,10 +64,12 @@ def least_use(table: NodeTable, need: Need) -> tuple[int, int, int, int, int]:
     """Smallest amounts that a job counts towards limits: 1 running job, nodes, cores, memory [MiB] and GPUs."""
     amounts = list(need.total[:3])
     if need.exclusive:
+        # A job that asks for GPUs has none of the nodes without them.
+        gpus = need.last[2] + need.base[2]
+        nodes = [node for node in need.eligible if table.capacities[node][2] >= gpus]
         for place in range(3):
             smallest = sorted(
-                0 if place == 1 and not table.counts_memory[node] else table.capacities[node][place]
-                for node in need.eligible
+                0 if place == 1 and not table.counts_memory[node] else table.capacities[node][place] for node in nodes
             )
             amounts[place] = max(amounts[place], sum(smallest[: need.least_nodes]))
     return (1, need.least_nodes, amounts[0], amounts[1], amounts[2])

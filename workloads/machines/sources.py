@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,8 +12,9 @@ from holdfast.workloads.ground.errors import InputError, TraceError, format_valu
 from holdfast.workloads.ground.files import read_text
 from holdfast.workloads.machines.amounts import gres_gpus, mebibytes
 from holdfast.workloads.machines.host_list import MOST_NODES, expand
-from holdfast.workloads.machines.machine import Machine, NodeKind, Partition
+from holdfast.workloads.machines.machine import Limit, Machine, NodeKind, Partition
 from holdfast.workloads.machines.slurm_conf import SiteConfiguration, is_set, read_configuration
+from holdfast.workloads.machines.slurm_limits import SlurmLimits, enforces_limits, is_limit_table, limits_from_tables
 from holdfast.workloads.machines.slurm_output import is_sinfo, json_records, sinfo_records
 
 __all__ = ["FoundMachine", "configured_machine", "is_machine_source", "machine_from_files"]
@@ -45,8 +46,9 @@ def machine_from_files(paths: Sequence[str | Path]) -> FoundMachine:
     ----------
     paths
         slurm.conf, the output of ``scontrol show config``, ``show node`` or ``show partition`` or of ``sinfo``, as
-        text or JSON, in any combination; or one list of clusters of Alea (``.machines``) or of nodes of Alibaba
-        (``openb_node_list``). Nodes or partitions from the output of a command replace those in slurm.conf.
+        text or JSON, and of ``sacctmgr -P show qos`` or ``show assoc`` with limits, in any combination; or one list of
+        clusters of Alea (``.machines``) or of nodes of Alibaba (``openb_node_list``). Nodes or partitions from the
+        output of a command replace those in slurm.conf.
 
     Raises
     ------
@@ -64,6 +66,8 @@ def machine_from_files(paths: Sequence[str | Path]) -> FoundMachine:
         if len(texts) > 1:
             raise InputError(f"{nodes_of_alibaba[0]} lists nodes and describes a whole machine: give it alone")
         return _alibaba(texts[nodes_of_alibaba[0]], nodes_of_alibaba[0])
+    tables = {path: text for path, text in texts.items() if is_limit_table(text)}
+    texts = {path: text for path, text in texts.items() if path not in tables}
     configured = [path for path, text in texts.items() if not _is_printed(text)]
     site = read_configuration(configured) if configured else SiteConfiguration()
     for path, text in texts.items():
@@ -72,10 +76,32 @@ def machine_from_files(paths: Sequence[str | Path]) -> FoundMachine:
             site.nodes = nodes or site.nodes
             site.partitions = partitions or site.partitions
     names = ", ".join(Path(path).name for path in paths)
+    limits = SlurmLimits() if not tables else limits_from_tables(tables)
+    if site.settings and not any(map(enforces_limits, texts.values())):
+        remark = "limits are left out: AccountingStorageEnforce does not name them, so that Slurm does not apply them"
+        limits = SlurmLimits(remarks=(remark,) if tables else ())
     try:
-        return configured_machine(site, names)
+        found = configured_machine(site, names)
+        machine = replace(found.machine, limits=(*limits.limits, *_limits_of_partitions(site, limits, found)))
+        return FoundMachine(machine, [*found.remarks, *limits.remarks])
     except InputError as error:
         raise InputError(f"{names}: {error}") from None
+
+
+def _limits_of_partitions(site: SiteConfiguration, limits: SlurmLimits, found: FoundMachine) -> Iterator[Limit]:
+    """Limits of the QOS that partitions have."""
+    by_qos = {limit.name: limit for limit in limits.limits if limit.scope == "qos"}
+    names = {partition.name for partition in found.machine.partitions}
+    partitions: dict[str, list[str]] = {}
+    for line in site.partitions:
+        qos = line.get("qos", "").lower()
+        if qos in by_qos and line["partitionname"] in names:
+            partitions.setdefault(qos, []).append(line["partitionname"])
+    for qos, members in partitions.items():
+        if len(members) > 1:
+            found.remarks.append(f"QOS {qos} limits partitions {', '.join(members)} together, which is left out")
+        else:
+            yield replace(by_qos[qos], scope="partition", name=members[0])
 
 
 def is_machine_source(text: str) -> bool:

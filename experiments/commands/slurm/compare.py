@@ -160,17 +160,23 @@ def _compare_machine_replays(arguments: Arguments, site: _Site | None) -> None:
     from holdfast.experiments.slurm.agreement import AGREEMENT_COLUMNS, DECISION_COLUMNS, agreement_table
     from holdfast.experiments.slurm.machine_agreement import machine_agreement, paced_note, placed_summary
     from holdfast.experiments.slurm.placed_replay import read_placed_replay
+    from holdfast.experiments.slurm.recorded_limits import with_recorded_limits
     from holdfast.experiments.tables import write_csv
+    from holdfast.experiments.terminal import note
     from holdfast.policies.backfilling import BACKFILLING
     from holdfast.policies.slurm_backfill import SlurmBackfill
     from holdfast.workloads.ground.errors import InputError, ParameterError
     from holdfast.workloads.machines.machine_file import read_machine
+    from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES
     from holdfast.workloads.machines.sources import machine_from_files
 
     if arguments.machine is not None:
         machine = read_machine(arguments.machine)
     elif arguments.config is not None:
-        machine = machine_from_files(_configuration_files(arguments.config)).machine
+        found = machine_from_files(_configuration_files(arguments.config, *LIMIT_TABLES))
+        machine = found.machine
+        for remark in found.remarks:
+            note(f"note: {remark}")
     else:
         raise InputError(
             f"{arguments.replay[0]}: its nodes have resources; give the machine with --machine or --config"
@@ -191,10 +197,13 @@ def _compare_machine_replays(arguments: Arguments, site: _Site | None) -> None:
     rows, differences = [], []
     for path in arguments.replay:
         replay = read_placed_replay(path)
-        print(placed_summary(replay, machine))
+        limited, remarks = with_recorded_limits(machine, path)
+        for remark in remarks:
+            note(f"note: {remark}")
+        print(placed_summary(replay, limited))
         for name, rule in rules.items():
             row, wrong, _ = machine_agreement(
-                *(replay, machine, name, rule),
+                *(replay, limited, name, rule),
                 tolerance=arguments.tolerance,
                 lag=lag,
                 completing=arguments.completing,
@@ -211,11 +220,12 @@ def _compare_machine_replays(arguments: Arguments, site: _Site | None) -> None:
 
 def _limits(path: str) -> tuple[QueueLimits, Mapping[int, JobRequest]]:
     """Limits of a snapshot or a replay, and what the jobs asked for."""
-    from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, enforces_limits, read_qos_limits
+    from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
     from holdfast.experiments.slurm.recorded_replay import LIMITS
     from holdfast.experiments.slurm.site_snapshot import is_snapshot, read_snapshot
     from holdfast.experiments.slurm.submit_lines import read_requests, read_throttles
     from holdfast.workloads.ground.files import read_text
+    from holdfast.workloads.machines.slurm_limits import enforces_limits
 
     if not is_snapshot(path):
         stored = Path(path) / LIMITS
@@ -238,11 +248,11 @@ class _Site:
     nodes: int | None
 
 
-def _configuration_files(path: str) -> list[str]:
-    """The files of a configuration."""
+def _configuration_files(path: str, *further: str) -> list[str]:
+    """The files of a configuration, and further ones of a snapshot."""
     from holdfast.experiments.slurm.site_snapshot import expand_snapshots
 
-    return [str(file) for file in expand_snapshots([path], "config.txt", "nodes.txt", "partitions.txt")]
+    return [str(file) for file in expand_snapshots([path], "config.txt", "nodes.txt", "partitions.txt", *further)]
 
 
 def _site(path: str) -> _Site:

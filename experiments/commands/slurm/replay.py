@@ -13,11 +13,13 @@ from holdfast.workloads.ground.errors import InputError, UnknownNameError
 from holdfast.workloads.ground.parameters import Nodes, Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from holdfast.experiments.slurm.lab import Lab
     from holdfast.experiments.slurm.live_replay import SomeSlurm
+    from holdfast.experiments.slurm.submitted_jobs import Submit
     from holdfast.workloads.logs.trace import TraceJob
+    from holdfast.workloads.machines.machine import Machine
     from holdfast.workloads.machines.request import ResourceRequest
     from holdfast.workloads.table.job import Job
 
@@ -75,7 +77,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.slurm.lab import add_owners, open_lab
+    from holdfast.experiments.slurm.lab import open_lab
     from holdfast.experiments.slurm.live_replay import LabSlurm, SiteSlurm, replay_on
     from holdfast.experiments.slurm.reservation_sequence import check_options
     from holdfast.experiments.slurm.submitted_jobs import OWNERS, make_submits
@@ -94,15 +96,55 @@ def main(arguments: Arguments) -> None:
         raise InputError(f"{arguments.workload}: has {len(submits):,} jobs; a replay takes at most {_MOST:,}")
     if lab is None and not arguments.yes:
         _ask(len(submits), sum(one.nodes * one.runtime for one in submits) / 3600)
-    if lab is not None and lab.accounting:
-        add_owners(lab, *({one.owner[name] for one in submits if name in one.owner} for name in ("account", "qos")))
+    if lab is not None:
+        _set_owners(lab, submits, arguments.machine, owners)
     slurm = LabSlurm(lab) if lab else SiteSlurm()
     rows = replay_on(slurm, submits, options, note)
     if arguments.machine is None:
         _compare_pool(arguments, slurm, rows, size, len(submits))
     else:
         asked = {one.number: one.request for one in submits if one.request is not None}
-        _compare_machine(arguments, rows, asked, arguments.machine)
+        _compare_machine(arguments, slurm, rows, asked, arguments.machine)
+
+
+def _set_owners(lab: Lab, submits: Sequence[Submit], machine: str | None, owners: Collection[str]) -> None:
+    """Add accounts, QOS and users of the jobs to the database of a lab, with the limits of a machine."""
+    from holdfast.experiments.slurm.lab import add_owners
+    from holdfast.experiments.slurm.lab_limits import set_limits
+    from holdfast.experiments.slurm.submitted_jobs import OWNERS
+    from holdfast.workloads.machines.machine_file import read_machine
+
+    accounts, qos = ({one.owner[name] for one in submits if name in one.owner} for name in ("account", "qos"))
+    users: dict[str, set[str]] = {}
+    for one in submits:
+        if "user" in one.owner:
+            users.setdefault(one.owner["user"], set()).update(filter(None, [one.owner.get("account")]))
+    unknown = [user for user in sorted(users) if not _is_user(user)]
+    if unknown:
+        raise InputError(
+            f"user {unknown[0]} of the workload is unknown on this machine: 'useradd {unknown[0]}' adds it"
+        )
+    limits = () if machine is None else read_machine(machine).limits
+    missing = sorted({limit.scope for limit in limits} & {*OWNERS} - {*owners, "partition"})
+    if missing:
+        raise InputError(
+            f"the machine limits jobs by {', '.join(missing)}: add --owner {','.join([*owners, *missing])}"
+        )
+    if lab.accounting:
+        add_owners(lab, accounts, qos, users)
+    if limits:
+        set_limits(lab, limits, [(one.owner.get("account", ""), one.owner.get("user", "")) for one in submits])
+        if "user" not in owners and any(limit.per_user.amounts() for limit in limits):
+            note("limits of each user count for all jobs together, without user in --owner")
+
+
+def _is_user(name: str) -> bool:
+    import pwd  # only on Unix
+
+    try:
+        return bool(pwd.getpwnam(name))
+    except KeyError:
+        return False
 
 
 def _workload(arguments: Arguments, lab: Lab | None) -> tuple[Iterable[TraceJob | Job], Sequence[ResourceRequest], int]:
@@ -138,7 +180,24 @@ def _workload_on_machine(
         raise InputError(f"{machine}: its nodes are not those of the lab; start it with --machine {machine}")
     for reason, count in trace.excluded.items():
         note(f"{count:,} jobs left out: {reason}")
+    without = _count_without_memory(fitted.machine, fitted.requests)
+    if without:
+        note(
+            f"{without:,} jobs ask for no memory: Slurm gives them all of their nodes, for limits, too, and the rule "
+            "none; partitions with memory_per_core give both the same"
+        )
     return trace.jobs, fitted.requests, trace.nodes or fitted.machine.size
+
+
+def _count_without_memory(machine: Machine, requests: Iterable[ResourceRequest]) -> int:
+    """Jobs without an amount of memory, on a machine that counts it."""
+    if all(kind.memory is None for kind in machine.kinds):
+        return 0
+    unset = {partition.name for partition in machine.partitions if partition.memory_per_core is None}
+    return sum(
+        request.memory is None and not unset.isdisjoint(request.partitions or (machine.default.name,))
+        for request in requests
+    )
 
 
 def _compare_pool(arguments: Arguments, slurm: SomeSlurm, rows: list[dict[str, Any]], size: int, jobs: int) -> None:
@@ -149,7 +208,7 @@ def _compare_pool(arguments: Arguments, slurm: SomeSlurm, rows: list[dict[str, A
     from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
     from holdfast.experiments.slurm.recorded_replay import ACTUAL, LIMITS, read_replay, write_actual
 
-    limits = ask_limits(slurm) if "qos" in arguments.owner else ""
+    limits = ask_limits(slurm).get(LIMITS, "") if "qos" in arguments.owner else ""
     directory = Path(arguments.output)
     directory.mkdir(exist_ok=True)
     write_actual(directory, rows)
@@ -169,12 +228,18 @@ def _compare_pool(arguments: Arguments, slurm: SomeSlurm, rows: list[dict[str, A
 
 
 def _compare_machine(
-    arguments: Arguments, rows: list[dict[str, Any]], requests: Mapping[int, ResourceRequest], machine: str
+    arguments: Arguments,
+    slurm: SomeSlurm,
+    rows: list[dict[str, Any]],
+    requests: Mapping[int, ResourceRequest],
+    machine: str,
 ) -> None:
     """Write what happened on nodes with resources, and compare it with Slurm's rule."""
     from holdfast.experiments.slurm.agreement import agreement_table
+    from holdfast.experiments.slurm.live_replay import ask_limits
     from holdfast.experiments.slurm.machine_agreement import machine_agreement, paced_note, placed_summary
     from holdfast.experiments.slurm.placed_replay import read_placed_replay, write_placed_replay
+    from holdfast.experiments.slurm.recorded_limits import with_recorded_limits, write_limits
     from holdfast.experiments.slurm.recorded_replay import ACTUAL
     from holdfast.policies.slurm_backfill import SlurmBackfill
     from holdfast.workloads.machines.machine_file import read_machine
@@ -182,7 +247,11 @@ def _compare_machine(
     directory = Path(arguments.output)
     directory.mkdir(exist_ok=True)
     write_placed_replay(directory, rows, requests)
-    replay, described = read_placed_replay(directory), read_machine(machine)
+    write_limits(directory, ask_limits(slurm))
+    replay = read_placed_replay(directory)
+    described, remarks = with_recorded_limits(read_machine(machine), directory)
+    for remark in remarks:
+        note(f"note: {remark}")
     row, _, _ = machine_agreement(replay, described, "slurm", SlurmBackfill(), tolerance=60.0, lag=5.0)
     print(f"{placed_summary(replay, described)}\n{agreement_table([row])}")
     print(f"on the nodes that Slurm chose: {row['same_nodes']:,} jobs\n{paced_note(row)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.experiments import cli
@@ -10,6 +12,7 @@ from holdfast.experiments.slurm.machine_decisions import machine_decisions
 from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.machine import Limit, Quota
 from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.request import ResourceRequest
 from tests.shared_data import shared_file
@@ -48,6 +51,16 @@ def test_a_start_that_the_rule_makes_and_slurm_does_not_is_a_difference_there_al
     assert (decisions[20].did, decisions[20].would) == (frozenset(), {2})
     assert decisions[90].did == decisions[90].would == {3}
     assert [at for at, decision in decisions.items() if not decision.equal] == [20]
+
+
+def test_a_limit_keeps_a_job_from_starting_until_a_job_of_its_owner_ends() -> None:
+    # Jobs 1 and 2 are of one user, who may run one job: Slurm starts job 2 at the end of job 1.
+    jobs = (ran(1, 0, 0, 100, 2, 120, "n1"), ran(2, 10, 100, 150, 2, 120, "n1"), ran(3, 20, 20, 60, 2, 120, "n2"))
+    jobs = (jobs[0]._replace(user="ada"), jobs[1]._replace(user="ada"), jobs[2])
+    limited = replace(THREE, limits=(Limit("user", "ada", together=Quota(running=1)),))
+    for machine, wrong in ((limited, []), (THREE, [10, 20, 60])):
+        found = machine_decisions(machine, PlacedReplay("limited", jobs), SlurmBackfill(), lag=5)
+        assert [decision.at for decision in found if not decision.equal] == wrong
 
 
 def test_jobs_that_the_machine_does_not_hold_are_refused() -> None:

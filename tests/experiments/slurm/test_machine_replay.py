@@ -33,14 +33,33 @@ ROLES = (
 )
 
 
+LIMITS = """
+[[limits]]
+qos = "few"
+per_user = {running = 1}
+"""
+TABLES = {"qos.txt": "Name|GrpJobs|MaxJobsPU\nfew||1\n", "associations.txt": "Account|User|GrpJobs\n"}
+
+
 class FakeLab:
     """A lab that runs no daemon."""
 
-    nodes, speed, accounting, directory = 2, 60.0, False, "/lab"
+    nodes, speed, directory = 2, 60.0, "/lab"
+
+    def __init__(self, *, accounting: bool = False) -> None:
+        self.accounting = accounting
+        self.told: list[str] = []
 
     def call(self, words: Sequence[str]) -> str:
-        """Names of its nodes, as sinfo prints one for each partition."""
+        """Names of its nodes, as sinfo prints one for each partition; what sacctmgr shows."""
+        if words[0] == "sacctmgr":
+            self.told.append(" ".join(words[3:]))
+            return TABLES.get("qos.txt" if "qos" in words else "associations.txt", "") if "show" in words else ""
         return "n1\nn2\nn2\n"
+
+    def answers(self, words: Sequence[str]) -> bool:
+        """Whether a command succeeds."""
+        return bool(self.call(words)) or True
 
 
 class FakeSlurm(SleepClock):
@@ -49,8 +68,13 @@ class FakeSlurm(SleepClock):
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(monkeypatch)
         self.submitted: list[list[str]] = []
+        self.limits = False
 
     def call(self, words: Sequence[str]) -> str:
+        if words[0] == "scontrol" and "config" in words:
+            return "AccountingStorageEnforce = limits" if self.limits else ""
+        if words[0] == "sacctmgr":
+            return TABLES["qos.txt" if "qos" in words else "associations.txt"]
         if words[0] != "sbatch":
             return ""
         if "-J" in words and words[words.index("-J") + 1] == "j3":
@@ -67,6 +91,7 @@ class FakeSlurm(SleepClock):
             held = {"n1": 4} if one.number == 1 else {"n2": 2}
             row = {"id": one.number, "submit": start - 1, "start": start, "end": start + one.runtime, "by": "main"}
             row |= {"walltime": 60.0 * one.minutes, "state": "COMPLETED", "slurm_id": number, "completing": 0.0}
+            row |= {"qos": one.owner.get("qos", ""), "user": "root"}
             rows.append(row | {"node_list": ",".join(held), "node_cores": held})
         return rows
 
@@ -91,6 +116,7 @@ def test_jobs_are_submitted_with_their_requests_and_compared(
     printed = capsys.readouterr()
     # The machine has not the memory for job 3, and Slurm refuses the third of the others.
     assert "1 jobs left out: more memory than a node of its partition has" in printed.err
+    assert "2 jobs ask for no memory: Slurm gives them all of their nodes" in printed.err
     assert "submitted 2 jobs, at most 0.0 s late, 1 refused" in printed.err
     options = "--ntasks=2 --ntasks-per-node=1 --mem-per-cpu=500M --partition=work -t 2 -J j2"
     assert " ".join(slurm.submitted[1][2:]).startswith(options)
@@ -100,6 +126,46 @@ def test_jobs_are_submitted_with_their_requests_and_compared(
         tasks=2, tasks_per_node=1, memory=500, memory_per_core=True, partitions=("work",)
     )
     assert "of 2 jobs and" in printed.out
+
+
+def test_a_lab_gets_the_limits_of_the_machine_and_the_replay_has_them(
+    slurm: FakeSlurm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = FakeLab(accounting=True)
+    slurm.limits = True
+    monkeypatch.setattr(labs, "open_lab", lambda _: lab)
+    Path("machine.toml").write_text(MACHINE + LIMITS)
+    lines = LOG.splitlines()
+    Path("log.csv").write_text("\n".join([f"{lines[0]},qos", *(f"{line},few" for line in lines[1:]), ""]))
+    words = ["--lab", "lab", "--machine", "machine.toml", "--columns", f"{ROLES},qos=qos", "--owner", "qos"]
+    assert cli.main(["slurm", "replay", "log.csv", "-o", "out", *words]) == 0
+    assert any(told.startswith("modify qos few set GrpJobs=-1") and "MaxJobsPU=1" in told for told in lab.told)
+    assert slurm.submitted[0].count("--qos=few") == 1
+    printed = capsys.readouterr()
+    assert "limits count: QOS few" in printed.out
+    assert "limits of each user count for all jobs together, without user in --owner" in printed.err
+    assert [(job.user, job.request.qos) for job in read_placed_replay("out").jobs] == [("root", "few")] * 2
+    # A comparison counts what the replay has, whatever the machine says.
+    Path("machine.toml").write_text(MACHINE)
+    assert cli.main(["slurm", "compare", "out", "--machine", "machine.toml"]) == 0
+    assert "limits count: QOS few" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("owner", "sentence"),
+    [
+        ([], "the machine limits jobs by qos: add --owner qos"),
+        (["--owner", "qos"], "the machine has limits, which need a database: start the lab with --accounting"),
+    ],
+)
+def test_limits_are_not_left_out(
+    owner: list[str], sentence: str, slurm: FakeSlurm, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("machine.toml").write_text(MACHINE + LIMITS)
+    words = ["--lab", "lab", "--machine", "machine.toml", "--columns", ROLES]
+    assert cli.main(["slurm", "replay", "log.csv", "-o", "out", *words, *owner]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not slurm.submitted
 
 
 @pytest.mark.parametrize(

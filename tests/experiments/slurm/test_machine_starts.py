@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.experiments.slurm.decision_pace import Pace
@@ -10,6 +12,7 @@ from holdfast.experiments.slurm.pass_times import PassDelays, measure_delays
 from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.workloads.ground.errors import InputError
+from holdfast.workloads.machines.machine import Limit, Quota
 from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.request import ResourceRequest
 
@@ -38,6 +41,37 @@ def test_a_job_starts_when_others_have_left_room_for_it() -> None:
     # Job 1 leaves one core on each node; job 3 has room beside it, and job 2 when it ends, not when it was limited to.
     found = starts(job(1, 0, 100, 3, nodes=2), job(2, 10, 50, 4), job(3, 20, 50, 1, limit=60))
     assert found == {1: (0, "n1,n2"), 2: (100, "n1"), 3: (20, "n1")}
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        Limit("qos", "few", Quota(running=1)),
+        Limit("qos", "few", Quota(cores=3)),
+        Limit("account", "chem", together=Quota(cores=2)),
+        Limit("account", "chem", Quota(cores=3)),
+        Limit("user", "ada", together=Quota(running=1)),
+        Limit("partition", "work", together=Quota(running=2, cores=3)),
+    ],
+)
+def test_a_limited_job_waits_for_the_end_of_another_and_holds_nothing(limit: Limit) -> None:
+    # Job 2 has room, but only one of the jobs of ada may run; job 3, of another owner, passes it. Slurm makes no pass
+    # while the node of job 1 completes, until 108.
+    own = ResourceRequest(cores=2, partitions=("work",), qos="few", account="chem")
+    first, second = (job(number, number, 99, 2)._replace(request=own, user="ada") for number in (1, 2))
+    third = job(3, 3, 200, 1, limit=1200)._replace(user="ben")
+    jobs = first._replace(completing=8.0), second, third
+    limited = replace(TWO, limits=(limit,))
+    found = simulate_machine_starts(limited, PlacedReplay("by hand", jobs), SlurmBackfill())
+    assert {number: start.start for number, start in found.items()} == {1: 1, 2: 108, 3: 3}
+    free = simulate_machine_starts(TWO, PlacedReplay("by hand", jobs), SlurmBackfill())
+    assert {number: start.start for number, start in free.items()} == {1: 1, 2: 2, 3: 3}
+
+
+def test_a_job_that_held_more_than_a_limit_is_refused() -> None:
+    limited = replace(TWO, limits=(Limit("partition", "work", together=Quota(cores=3)),))
+    with pytest.raises(InputError, match="job 1 held more than a limit ever allows"):
+        simulate_machine_starts(limited, PlacedReplay("by hand", (job(1, 0, 10, 4),)), SlurmBackfill())
 
 
 def test_a_higher_tier_comes_first() -> None:

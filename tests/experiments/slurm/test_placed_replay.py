@@ -7,9 +7,17 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.slurm.placed_replay import PlacedJob, is_placed, read_placed_replay, write_placed_replay
+from holdfast.experiments.slurm.placed_replay import (
+    PlacedJob,
+    PlacedReplay,
+    is_placed,
+    read_placed_replay,
+    write_placed_replay,
+)
+from holdfast.experiments.slurm.recorded_limits import limit_remarks, with_recorded_limits, write_limits
 from holdfast.experiments.slurm.slurm_machine import SlurmMachine
 from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.machines.machine import Limit, Quota
 from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.request import ResourceRequest
 
@@ -43,11 +51,28 @@ def test_a_replay_is_written_and_read_with_its_requests_and_cores(tmp_path: Path
     request = ResourceRequest(tasks=5, cores=2, memory=500, memory_per_core=True, gpus={"v100": 1}, exclusive=True)
     row = {"id": 3, "submit": 1.0, "start": 2.5, "end": 9.0, "walltime": 60.0, "node_list": "n[2-3]"}
     row |= {"by": "backfill", "state": "COMPLETED", "slurm_id": 7, "completing": 0.0}
-    write_placed_replay(tmp_path, [{**row, "node_cores": {"n3": 4, "n2": 6}, "origin": 1.7e9}], {3: request})
-    assert is_placed(tmp_path)
-    assert read_placed_replay(tmp_path).jobs == (
-        PlacedJob(3, 1, 2.5, 9, 60, request, ("n2", "n3"), 0.0, "backfill", (6, 4)),
-    )
+    row |= {"node_cores": {"n3": 4, "n2": 6}, "origin": 1.7e9}
+    owner = {"user": "ada", "account": "chem", "qos": "few"}
+    for more in ({}, owner):
+        # The QOS and account of the log are not those that Slurm knows.
+        write_placed_replay(tmp_path, [row | more], {3: request._replace(qos="other")})
+        assert is_placed(tmp_path)
+        had = request._replace(qos=more.get("qos", ""), account=more.get("account", ""))
+        assert read_placed_replay(tmp_path).jobs == (
+            PlacedJob(3, 1, 2.5, 9, 60, had, ("n2", "n3"), 0.0, "backfill", (6, 4), more.get("user", "")),
+        )
+
+
+def test_limits_that_a_replay_records_come_before_those_of_the_machine(tmp_path: Path) -> None:
+    own = {"qos": "few", "together": {"running": 1}}, {"partition": "all", "together": {"nodes": 2}}
+    machine = make_machine(nodes=[{"names": "n[1-2]", "cores": 4}], limits=list(own))
+    assert with_recorded_limits(machine, tmp_path) == (machine, ())
+    write_limits(tmp_path, {"qos.txt": "Name|GrpJobs|GrpTRES\nmore|3|license/x=1\n"})
+    limited, remarks = with_recorded_limits(machine, tmp_path)
+    assert limited.limits == (Limit("qos", "more", together=Quota(running=3)), machine.limits[1])
+    assert remarks == ("GrpTRES license/x of QOS more is left out",)
+    jobs = [PlacedJob(1, 0, 0, 10, 60, ResourceRequest(qos="more"), ("n1",))]
+    assert limit_remarks(PlacedReplay("replay", tuple(jobs)), limited) == ("limits count: QOS more, partition all",)
 
 
 def test_recorded_cores_say_what_a_job_held() -> None:
@@ -133,6 +158,6 @@ def test_the_command_writes_rows_and_decisions(
     assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml", "-o", "found"]) == 0
     printed = capsys.readouterr().out
     assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 jobs" in printed
-    assert ("the limits of the machine do not count here" in printed) == bool(limits)
+    assert ("the replay records no QOS of jobs: the machine's limits by QOS do not count" in printed) == bool(limits)
     assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1,1")
     assert len((tmp_path / "found-decisions.csv").read_text().splitlines()) == 1

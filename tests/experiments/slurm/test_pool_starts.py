@@ -10,12 +10,14 @@ import pytest
 from holdfast.experiments import cli
 from holdfast.experiments.slurm.decision_pace import Pace, measure_pace
 from holdfast.experiments.slurm.pool_starts import needs_own_loop, simulate_starts
-from holdfast.experiments.slurm.queue_limits import QosLimit, QueueLimits
+from holdfast.experiments.slurm.queue_limits import QueueLimits
 from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob
-from holdfast.experiments.slurm.submit_lines import JobRequest, parse_amounts, read_requests
+from holdfast.experiments.slurm.submit_lines import JobRequest, read_requests
 from holdfast.policies.backfilling import BACKFILLING
 from holdfast.policies.order import ORDERS
 from holdfast.workloads.ground.errors import TraceError
+from holdfast.workloads.machines.machine import Limit, Quota
+from holdfast.workloads.machines.slurm_tables import parse_amounts
 
 SNAPSHOT = Path(__file__).parents[2] / "fixtures" / "slurm-limits"
 
@@ -34,10 +36,11 @@ def starts(replay: Replay, rule: str = "easy", order: str | None = None) -> dict
 def test_a_job_over_a_limit_waits_and_holds_nothing(rule: str) -> None:
     """Four nodes. Each limit lets job 1 run alone, so that job 2 waits for its end, and job 3 passes it."""
     for limit, amounts in (
-        (QosLimit(user_jobs=1), {}),
-        (QosLimit(nodes=2), {}),
-        (QosLimit(user_cpus=11), {"cpus": 6}),
-        (QosLimit(memory=900), {"memory": 500}),
+        (Limit("qos", "few", per_user=Quota(running=1)), {}),
+        (Limit("qos", "few", together=Quota(nodes=2)), {}),
+        (Limit("qos", "few", per_user=Quota(cores=11)), {"cpus": 6}),
+        (Limit("qos", "few", together=Quota(memory=900)), {"memory": 500}),
+        (Limit("qos", "few", together=Quota(gpus=3)), {"gpus": 2}),
     ):
         owner = {"qos": "few", "user": "ann", **amounts}
         jobs = (job(1, 0, 100, 2, 120, **owner), job(2, 5, 100, 1, 120, **owner), job(3, 10, 400, 2, 600))
@@ -92,14 +95,14 @@ def test_requests_of_jobs(tmp_path: Path) -> None:
         "5_2|cpu=2,mem=3G,node=1||sbatch --array=1-5%2 --wrap 'a|b'\n"
         "6|cpu=1|billing=8,cpu=8,mem=512M,node=2|sbatch -d afterok:5:4,afterany:3 x\n"
         "7|||sbatch --dependency=afterok:5?afterok:6 x\n"
-        "8|||sbatch --dependency singleton x\n"
+        "8||cpu=1,gres/gpu=2,gres/gpu:v100=2|sbatch --dependency singleton x\n"
         "9_[1-3]|||sbatch --array=1-3 x\n"
     )
     assert read_requests(path) == {
         (5 << 32) + 2: JobRequest(2, 3072),
         6: JobRequest(8, 512, (5, 4, 3)),
         7: JobRequest(),
-        8: JobRequest(),
+        8: JobRequest(1, gpus=2),
     }
     with pytest.raises(TraceError, match="amounts must be numbers, as in cpu=16,mem=64G,node=4, not cpu=x"):
         parse_amounts(path, "cpu=x")

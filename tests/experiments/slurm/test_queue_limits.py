@@ -12,11 +12,12 @@ import pytest
 from holdfast.experiments import cli
 from holdfast.experiments.slurm.decision_points import decisions
 from holdfast.experiments.slurm.live_replay import ask_limits
-from holdfast.experiments.slurm.queue_limits import QosLimit, QueueLimits, read_qos_limits
+from holdfast.experiments.slurm.queue_limits import QueueLimits, read_qos_limits
 from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob, read_replay
 from holdfast.experiments.slurm.submit_lines import read_throttles
 from holdfast.policies.backfilling import BACKFILLING
 from holdfast.workloads.ground.errors import InputError, TraceError
+from holdfast.workloads.machines.machine import Limit, Quota
 
 #: What 'holdfast slurm snapshot' stored of a lab.
 SNAPSHOT = Path(__file__).parents[2] / "fixtures" / "slurm-limits"
@@ -27,7 +28,8 @@ def job(number: int, start: float = 0, nodes: int = 1, qos: str = "", user: str 
 
 
 def test_each_limit_counts_what_runs() -> None:
-    limits = QueueLimits({7: 2}, {"few": QosLimit(user_jobs=1), "small": QosLimit(nodes=3), "one": QosLimit(jobs=1)})
+    few, small = Limit("qos", "few", per_user=Quota(running=1)), Limit("qos", "small", together=Quota(nodes=3))
+    limits = QueueLimits({7: 2}, {"few": few, "small": small, "one": Limit("qos", "one", together=Quota(running=1))})
     # A task of the array runs, so that one more may start; tasks of other arrays are free.
     assert limits.excess([job(1, array=7), job(2, array=7), job(3, array=8)], [job(9, array=7)]) == {2}
     # Each user may have one job; three nodes of all together.
@@ -99,12 +101,16 @@ def test_what_sacct_and_sacctmgr_say_about_limits(tmp_path: Path) -> None:
         "7|sbatch --wrap date\n8_1|sbatch --array 1-9 x%3\n"
     )
     assert read_throttles(path) == {5: 2, 6: 4}
-    path.write_text("Name|Priority|GrpJobs|GrpTRES|MaxJobsPU|MaxTRESPU\nnormal|0||||\nsmall|0||cpu=9,node=3|2|cpu=4\n")
-    assert read_qos_limits(path) == {"small": QosLimit(nodes=3, cpus=9, user_jobs=2, user_cpus=4)}
+    path.write_text(
+        "Name|GrpJobs|GrpTRES|MaxJobsPU|MaxTRESPU\nnormal||||\nsmall||cpu=9,node=3,gres/gpu=5|2|cpu=4,mem=2G\n"
+    )
+    assert read_qos_limits(path) == {
+        "small": Limit("qos", "small", Quota(running=2, cores=4, memory=2048), Quota(nodes=3, cores=9, gpus=5))
+    }
     with pytest.raises(TraceError, match="has no column JobID"):
         read_throttles(path)
     path.write_text("Name|GrpJobs\nsmall|many\n")
-    with pytest.raises(TraceError, match="limits of QOS must be whole numbers, not many"):
+    with pytest.raises(TraceError, match="limits must be whole numbers, not many"):
         read_qos_limits(path)
 
 
@@ -139,7 +145,8 @@ def test_a_replay_stores_the_limits_that_slurm_enforces() -> None:
                 raise InputError(f"{words[0]} failed")
             return answer
 
-    enforced = "AccountingStorageEnforce=safe\n"
-    assert ask_limits(Slurm(enforced, "Name|GrpJobs\nfew|2\n")) == "Name|GrpJobs\nfew|2\n"  # type: ignore[arg-type]
-    assert ask_limits(Slurm(enforced, None)) == ""  # type: ignore[arg-type]
-    assert ask_limits(Slurm("AccountingStorageEnforce=qos\n")) == ""  # type: ignore[arg-type]
+    enforced, qos, users = "AccountingStorageEnforce=safe\n", "Name|GrpJobs\nfew|2\n", "Account|User\n"
+    stored = {"qos.txt": qos, "associations.txt": users}
+    assert ask_limits(Slurm(enforced, qos, users)) == stored  # type: ignore[arg-type]
+    assert ask_limits(Slurm(enforced, None)) == {}  # type: ignore[arg-type]
+    assert ask_limits(Slurm("AccountingStorageEnforce=qos\n")) == {}  # type: ignore[arg-type]

@@ -86,7 +86,7 @@ def test_the_command_warns_once_for_each_failure(
     answer(monkeypatch, OUTPUTS)
     assert cli.main(["slurm", "snapshot", "-o", "a site", "--days", "7"]) == 0
     printed = capsys.readouterr()
-    assert printed.err.count("\n") == 7
+    assert printed.err.count("\n") == 8
     assert "holdfast slurm snapshot: warning: sprio.txt is missing: sprio failed: not supported\n" in printed.err
     assert printed.out.endswith("holdfast forecast 'a site'\n")
     assert cli.main(["slurm", "snapshot", "-o", "a site"]) == 2

@@ -1,7 +1,8 @@
 """Live replays on labs with partitions, tiers, shared nodes and GPUs, stored: decisions and starts beside the rule.
 
 ``tiers`` has two overlapping partitions, one with a higher tier; ``kinds`` two kinds of GPUs, and weights; ``whole`` a
-partition of whole nodes with a higher tier. All jobs come from :mod:`tests.experiments.slurm.machine_tables`.
+partition of whole nodes with a higher tier; ``limits`` has limits of two QOS, two accounts and a user, and jobs of
+three users. All jobs come from :mod:`tests.experiments.slurm.machine_tables`; those of ``limits`` have owners beside.
 
 Slurm keeps the weights that nodes have from a test of a job with GPUs until the main scheduler tries to start a job
 there. Mostly it does so between two passes of the backfill thread, and the rule always does. On a lab with the nodes of
@@ -13,29 +14,47 @@ that differs is equal if the main scheduler does not come between two plans.
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from holdfast.experiments.slurm.machine_agreement import machine_agreement
+from holdfast.experiments.slurm.machine_decisions import machine_decisions
 from holdfast.experiments.slurm.placed_replay import read_placed_replay
+from holdfast.experiments.slurm.recorded_limits import with_recorded_limits
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.workloads.machines.host_list import expand
 from holdfast.workloads.machines.machine_file import read_machine
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "slurm-machines"
 #: Equal starts, jobs, equal decisions, and decisions. The first decision that differs moves what follows.
-REPLAYS = {"tiers": (102, 130, 166, 166), "kinds": (130, 130, 179, 179), "whole": (70, 130, 162, 163)}
+REPLAYS = {
+    "tiers": (102, 130, 166, 166),
+    "kinds": (130, 130, 179, 179),
+    "whole": (70, 130, 162, 163),
+    "limits": (31, 53, 92, 92),
+}
 
 
 @pytest.mark.system
 @pytest.mark.parametrize("name", REPLAYS)
 def test_decisions_of_a_live_slurm_agree(name: str) -> None:
-    replay, machine = read_placed_replay(FIXTURES / name), read_machine(FIXTURES / name / "machine.toml")
+    replay = read_placed_replay(FIXTURES / name)
+    machine, _ = with_recorded_limits(read_machine(FIXTURES / name / "machine.toml"), FIXTURES / name)
     row, wrong, _ = machine_agreement(replay, machine, "slurm", SlurmBackfill(), tolerance=60, lag=5)
     assert (row["same_start"], len(replay.jobs), row["equal"], row["decisions"]) == REPLAYS[name]
     assert row["equal"] >= 0.98 * row["decisions"]
     assert len(wrong) == row["decisions"] - row["equal"]
+
+
+def test_without_its_limits_decisions_differ_and_slurm_had_those_of_the_machine() -> None:
+    replay, described = read_placed_replay(FIXTURES / "limits"), read_machine(FIXTURES / "limits" / "machine.toml")
+    recorded, remarks = with_recorded_limits(described, FIXTURES / "limits")
+    assert sorted(map(str, recorded.limits)) == sorted(map(str, described.limits))
+    assert not remarks
+    found = list(machine_decisions(replace(described, limits=()), replay, SlurmBackfill(), lag=5))
+    assert sum(decision.equal for decision in found) < 0.8 * len(found)
 
 
 @pytest.mark.parametrize("name", REPLAYS)

@@ -1,0 +1,65 @@
+"""Limits that a Slurm had during a replay on a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from holdfast.experiments.slurm.placed_replay import PlacedReplay
+from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.machines.machine import Machine
+from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES, limits_from_tables
+
+__all__ = ["limit_remarks", "with_recorded_limits", "write_limits"]
+
+
+def write_limits(directory: Path, tables: Mapping[str, str]) -> None:
+    """Write tables of limits, by the name of their file, beside the table of a replay."""
+    for name, text in tables.items():
+        (directory / name).write_text(text)
+
+
+def with_recorded_limits(machine: Machine, path: str | Path) -> tuple[Machine, tuple[str, ...]]:
+    """A machine with the limits that a replay records instead of its own, and remarks about them.
+
+    Limits of partitions stay. A replay without tables of limits leaves the machine as it is.
+
+    Raises
+    ------
+    TraceError
+        If a table cannot be read.
+    """
+    place = Path(path)
+    directory = place if place.is_dir() else place.parent
+    tables: dict[str | Path, str] = {
+        directory / name: read_text(directory / name) for name in LIMIT_TABLES if (directory / name).is_file()
+    }
+    if not tables:
+        return machine, ()
+    found = limits_from_tables(tables)
+    kept = tuple(limit for limit in machine.limits if limit.scope == "partition")
+    return replace(machine, limits=(*found.limits, *kept), qos=()), found.remarks
+
+
+def limit_remarks(replay: PlacedReplay, machine: Machine) -> tuple[str, ...]:
+    """Sentences about the limits of a machine in a replay: which count, and which have no effect."""
+    known = {
+        "qos": any(job.request.qos for job in replay.jobs),
+        "account": any(job.request.account for job in replay.jobs),
+        "user": any(job.user for job in replay.jobs),
+        "partition": True,
+    }
+    names = {scope: [limit.name for limit in machine.limits if limit.scope == scope] for scope in known}
+    found = []
+    counted = [
+        f"{'QOS' if scope == 'qos' else scope} {name}" for scope in known if known[scope] for name in names[scope]
+    ]
+    if counted:
+        found.append(f"limits count: {', '.join(counted[:10])}{', ...' if len(counted) > 10 else ''}")
+    for scope, title in (("qos", "QOS"), ("account", "account"), ("user", "user")):
+        if names[scope] and not known[scope]:
+            found.append(f"the replay records no {title} of jobs: the machine's limits by {title} do not count")
+    if not known["user"] and any(limit.per_user.amounts() for limit in machine.limits):
+        found.append("the replay records no user of jobs: limits of each user count for all jobs together")
+    return tuple(found)
