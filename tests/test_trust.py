@@ -329,6 +329,7 @@ FILES = {
     "workloads/logs/sshare.py": NOTHING,
     "workloads/logs/swf.py": NOTHING,
     "workloads/machines/machine_file.py": NOTHING,
+    "workloads/machines/slurm_limits.py": NOTHING,
     "workloads/machines/slurm_output.py": NOTHING,
     "workloads/machines/slurm_conf.py": "a table of ours maps Slurm's words to names",
     "workloads/machines/sources.py": NOTHING,

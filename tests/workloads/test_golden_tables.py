@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -25,6 +26,8 @@ def is_quick(name: str) -> bool:
     "name", [pytest.param(name, marks=() if is_quick(name) else pytest.mark.system) for name in MADE]
 )
 def test_made(name: str) -> None:
+    if sys.version_info >= (3, 14) and name in ("mutated alcf", "mutated sacct-json"):
+        pytest.skip("Python 3.14 reads 24:00 as a time, and names other places of broken JSON")
     assert digest_of(MADE[name]) == GOLDEN[name]
 
 
