@@ -286,6 +286,7 @@ FILES = {
     "experiments/commands/slurm/compare.py": NOTHING,
     "experiments/slurm/submit_lines.py": NOTHING,
     "experiments/slurm/queue_limits.py": NOTHING,
+    "experiments/slurm/recorded_limits.py": NOTHING,
     "experiments/slurm/recorded_replay.py": NOTHING,
     "experiments/slurm/site_priorities.py": NOTHING,
     "experiments/slurm/site_snapshot.py": NOTHING,
