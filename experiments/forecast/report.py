@@ -157,6 +157,14 @@ def _task(job_id: int) -> dict[str, str]:
 _TITLES = {"own": "your own request", "planner": "the planner's first reservation"}
 
 
+#: Meanings of the roles of requests, below the table.
+_MEANINGS = {
+    "own": "your request",
+    "planner": "the first reservation of the plan that counts waits",
+    "reserved": "that of the plan that pays only for reserved time",
+}
+
+
 def advice_sentence(advice: Advice) -> str:
     """Sentences on the best request."""
     best = advice.best
@@ -235,7 +243,9 @@ def advice_table(advice: Advice, unit: str = "nodes", heading: str = "") -> str:
         }
         for row in advice.rows()
     ]
-    return _with_heading(heading, render(rows, columns, unit))
+    names = {name for request in advice.requests for name in request.names}
+    legend = "; ".join(f"{name}: {meaning}" for name, meaning in _MEANINGS.items() if name in names)
+    return "\n".join([_with_heading(heading, render(rows, columns, unit)), *([legend] if legend else [])])
 
 
 def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:
