@@ -16,7 +16,7 @@ from holdfast.workloads.ground.files import read_text
 from holdfast.workloads.machines.machine import Limit
 from holdfast.workloads.machines.slurm_limits import limits_from_tables
 
-__all__ = ["NO_LIMITS", "QueueLimits", "read_qos_limits"]
+__all__ = ["NO_LIMITS", "QueueLimits", "read_qos_limits", "remark_on_owners"]
 
 
 class LimitedJob(Protocol):
@@ -106,6 +106,8 @@ class QueueLimits:
 
 
 NO_LIMITS = QueueLimits()
+#: Most owners that a sentence names.
+_SHOWN = 3
 
 
 def read_qos_limits(path: str | Path) -> dict[str, Limit]:
@@ -117,3 +119,13 @@ def read_qos_limits(path: str | Path) -> dict[str, Limit]:
         If the column Name is missing, or a limit is no number.
     """
     return {limit.name: limit for limit in limits_from_tables({path: read_text(path)}).limits if limit.scope == "qos"}
+
+
+def remark_on_owners(path: str | Path) -> str:
+    """A sentence on limits of accounts and users, from ``sacctmgr -P show assoc``; empty if there are none."""
+    limits = limits_from_tables({path: read_text(path)}).limits
+    named = [f"{limit.scope} {limit.name}" for limit in limits]
+    if not named:
+        return ""
+    shown = ", ".join(named[:_SHOWN]) + (", ..." if len(named) > _SHOWN else "")
+    return f"{Path(path).name}: limits of {shown} do not count on one pool of nodes, only with --machine"

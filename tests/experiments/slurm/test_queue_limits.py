@@ -121,15 +121,20 @@ def test_limits_count_only_if_slurm_enforces_them(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(SNAPSHOT, "site")
     document = json.loads(Path("site/snapshot.json").read_text())
-    document["commands"].append({"file": "config.txt", "command": "scontrol show config", "at": 0, "error": None})
+    for name, command in (("config.txt", "scontrol show config"), ("associations.txt", "sacctmgr -P show assoc")):
+        document["commands"].append({"file": name, "command": command, "at": 0, "error": None})
     Path("site/snapshot.json").write_text(json.dumps(document))
+    Path("site/associations.txt").write_text("Account|User|GrpJobs|GrpTRES|MaxJobs\nchem||2||\n")
     Path("site/config.txt").write_text(
         f"AccountingStorageEnforce = {enforced}\n"
         "SchedulerParameters = bf_interval=1,bf_resolution=1,bf_window=10080,bf_busy_nodes\n"
     )
     assert cli.main(["slurm", "compare", "site", "--nodes", "12", "--config", "site/config.txt"]) == 0
-    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("slurm window")]
+    printed = capsys.readouterr()
+    (row,) = [line for line in printed.out.splitlines() if line.startswith("slurm window")]
     assert row.split()[-1] == wrong
+    told = "limits of account chem do not count on one pool of nodes, only with --machine"
+    assert (told in printed.err) == ("limits" in enforced)
 
 
 def test_a_replay_stores_the_limits_that_slurm_enforces() -> None:
