@@ -33,11 +33,13 @@ UNSEEN: Mapping[str, Sequence[str]] = {
         *_of("beyond-forecast", "moments", "year"),
         *_of("beyond-honesty", "", "project"),
         *_of("checkpoint-fig[34]", "reservations", "reservation", "milestone"),
+        *_of("hybrid-readings", "screening-checkpoints", "checkpoint_factor"),
         *_of("profiles-fig1[346]", "plans", "reservation", "milestone"),
     ),
     "kept of each simulation, whatever is asked: the page shows the metrics of its question": (
-        *(f"{paper}-* {table}.{name}" for paper in ("hybrid", "beyond") for table in ("", "*checkpoints", "screening",
-                                                                                   "draws") for name in COLUMNS),
+        *(f"{paper}-* {table}.{name}" for paper in ("hybrid", "beyond") for name in COLUMNS
+          for table in ("", "*checkpoints", "screening", "draws", "finalists", "confirmation")),
+        *_of("hybrid-readings", "finalists", "crowded_on_demand"),
         *_of("beyond-gpu", "", "gpu_hours", "held_gpu_share", "turnaround_on_demand_h"),
         *_of("beyond-machines", "mechanisms", "utilization"),
         *_of("beyond-stochastic", "", "stochastic_jobs", "reservations_per_job", "wasted_node_hours"),
@@ -61,6 +63,7 @@ UNSEEN: Mapping[str, Sequence[str]] = {
         *_of("profiles-fig17", "settings", "heavy_start_min", "factor", "first"),
         *_of("checkpoint*-table4", "", "printed_utilization_gain", "printed_stretch_gain"),
     ),
+    "decides on recorded schedules, which small sizes leave out: thirds of sizes": _of("beyond-corrected", "", "nodes"),
     "computed from the main table, which the page is made of": (
         *_of("beyond-corrected", "summary", "*"),
         *_of("beyond-forecast", "summary", "*"),
@@ -96,6 +99,7 @@ UNSEEN: Mapping[str, Sequence[str]] = {
         *_of("checkpoint*-fig8", "", "bound", "full", *_BATCH, "plan_checkpoints", "checkpoints_lost"),
         *_of("checkpoint-fig9", "", "response_stretch", "reserved_stretch", "efficiency", "bound", "full", *_BATCH),
         *_of("hybrid-latency", "", "p50_ms", "p99_ms", "max_median_run_ms"),
+        *_of("hybrid-victims", "", "covered_malleable", "uncovered_malleable", "rigid_jobs", "rigid_nodes"),
         *_of("hybrid-obs", "decisions", "runs", "p50_ms", "p99_ms", "max_median_run_ms", "max_ms",
              "runs_below_10_ms"),
         *_of("hybrid-fig1", "", "end"),

@@ -33,6 +33,8 @@ def by_number(found: Iterable[tuple[str, Verdict]]) -> dict[tuple[str, str, str]
         if compared and any(letter.isdigit() for letter in verdict.printed):
             key = (paper_key(name), str(verdict.source), verdict.printed)
             rule = re.sub(r"; each of \d+, .*", "", verdict.rule)  # of so many as were measured
+            # Repetitions of a batch are instances in checkpoint-readings and runs in its tables.
+            rule = rule.replace("mean over the instances", "mean over the runs")
             groups.setdefault(key, {}).setdefault(rule, []).append(f"{name}: {verdict.claim}")
     return groups
 
