@@ -65,17 +65,16 @@ class WaitQuantiles(NamedTuple):
         >>> [round(found.share(time), 2) for time in (0.0, 30.0, 50.0, 1e6)]
         [0.0, 0.5, 0.95, 1.0]
         """
-        if time < 0:
-            return 0.0
-        places, shares = cdf_knots(to_scale(self.seconds), self.levels)
-        return float(np.interp(to_scale(time) + _APART * len(places), places, shares))
+        return 0.0 if time < 0 else self._share_at(time, _APART * (len(self.levels) + 2))
 
     def share_before(self, time: float) -> float:
         """Probability of a start before a time [s]: at several equal quantiles it is the lowest of their levels."""
-        if time <= 0:
-            return 0.0
+        return 0.0 if time <= 0 else self._share_at(time, -_APART)
+
+    def _share_at(self, time: float, shift: float) -> float:
+        """Value of the distribution function at a time [s] that is shifted on the scale, past equal quantiles or before."""
         places, shares = cdf_knots(to_scale(self.seconds), self.levels)
-        return float(np.interp(to_scale(time) - _APART, places, shares))
+        return float(np.interp(to_scale(time) + shift, places, shares))
 
 
 class Knots(NamedTuple):

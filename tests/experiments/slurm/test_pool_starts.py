@@ -168,35 +168,32 @@ def test_backfilling_waits_for_its_next_pass() -> None:
         assert found == {1: 1, 2: 400, 3: start}, interval
 
 
+#: Jobs on three nodes: after a quiet time job 2 asks for all of them, and jobs 3 and 4 fit beside job 1.
+QUIET = (
+    ReplayedJob(1, 0, 0, 1000, 1, 1000),
+    ReplayedJob(2, 100, 1000, 1100, 3, 1000),
+    ReplayedJob(3, 110, 130, 500, 1, 600),
+    ReplayedJob(4, 131, 160, 500, 1, 600),
+)
+
+
 def test_an_event_after_a_quiet_time_is_followed_by_a_pass_at_once() -> None:
     """Three nodes. Job 2, which wants them all, is submitted at 100: a pass follows at 100.5, and others 30 s apart.
 
     Job 3 is submitted before the one at 130.5, and job 4 after it.
     """
-    jobs = (
-        ReplayedJob(1, 0, 0, 1000, 1, 1000),
-        ReplayedJob(2, 100, 1000, 1100, 3, 1000),
-        ReplayedJob(3, 110, 130, 500, 1, 600),
-        ReplayedJob(4, 131, 160, 500, 1, 600),
-    )
-    found = simulate_starts(Replay("quiet", jobs, 3), BACKFILLING["slurm"], interval=30.0)
+    found = simulate_starts(Replay("quiet", QUIET, 3), BACKFILLING["slurm"], interval=30.0)
     assert found == {1: 0, 2: 1000, 3: 130.5, 4: 160.5}
 
 
 def test_recorded_passes_count() -> None:
     """As before, but the pass at 100.5 took 8 s, so that jobs 3 and 4 start at 138.5; intervals count far from any."""
-    jobs = (
-        ReplayedJob(1, 0, 0, 1000, 1, 1000),
-        ReplayedJob(2, 100, 1000, 1100, 3, 1000),
-        ReplayedJob(3, 110, 130, 500, 1, 600),
-        ReplayedJob(4, 131, 160, 500, 1, 600),
-    )
     for passes, third, fourth in (
         ((100.5, 138.5), 138.5, 138.5),
         ((80, 100.5, 130.9), 130.9, 160.9),
         ((9,), 130.5, 160.5),
     ):
-        replay = Replay("recorded", jobs, 3, passes=passes)
+        replay = Replay("recorded", QUIET, 3, passes=passes)
         found = simulate_starts(replay, BACKFILLING["slurm"], interval=30.0)
         assert found == {1: 0, 2: 1000, 3: third, 4: fourth}, passes
 
