@@ -72,7 +72,7 @@ class WaitQuantiles(NamedTuple):
         return 0.0 if time <= 0 else self._share_at(time, -_APART)
 
     def _share_at(self, time: float, shift: float) -> float:
-        """Value of the distribution function at a time [s] that is shifted on the scale, past equal quantiles or before."""
+        """The distribution function at a time [s], shifted on the scale to pass equal quantiles or to precede them."""
         places, shares = cdf_knots(to_scale(self.seconds), self.levels)
         return float(np.interp(to_scale(time) + shift, places, shares))
 
