@@ -82,12 +82,14 @@ def _find_machine(sources: Sequence[str], columns: str | None) -> FoundMachine:
     if len(sources) == 1:
         data = read_bytes(sources[0])
         if columns is not None or data.startswith(b"PAR1") or not is_machine_source(decode_text(data, sources[0])):
-            from holdfast.workloads.logs.alea import cluster_list
+            from holdfast.workloads.logs.alea import cluster_list, machine_beside
             from holdfast.workloads.requests.log_requests import read_requests
             from holdfast.workloads.requests.machine_estimate import estimated_machine
 
             beside = cluster_list(sources[0]) if columns is None else None
             if beside is not None:
+                # Refuses what is no list of clusters; by its content alone it could be a file of Slurm.
+                machine_beside(sources[0])
                 return machine_from_files([beside])
             return estimated_machine(read_requests(sources[0], columns=columns))
     elif columns is not None:

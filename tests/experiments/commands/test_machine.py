@@ -51,6 +51,9 @@ def test_a_log_gives_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert cli.main(["machine", str(log), "-o", str(out)]) == 0
     assert "from log.swf.machines" in capsys.readouterr().out
     assert hf.read_machine(out).total("cores") == 48
+    (tmp_path / "log.swf.machines").write_text("a b c\n")
+    assert cli.main(["machine", str(log)]) == 2
+    assert "log.swf.machines:1: a cluster must have 6 fields, not 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
