@@ -26,8 +26,10 @@ def is_quick(name: str) -> bool:
     "name", [pytest.param(name, marks=() if is_quick(name) else pytest.mark.system) for name in MADE]
 )
 def test_made(name: str) -> None:
-    if sys.version_info >= (3, 14) and name in ("mutated alcf", "mutated sacct-json"):
-        pytest.skip("Python 3.14 reads 24:00 as a time, and names other places of broken JSON")
+    if name == "mutated sacct-json" and sys.version_info >= (3, 13):
+        pytest.skip("Python 3.13 names other places of broken JSON")
+    if name == "mutated alcf" and sys.version_info >= (3, 14):
+        pytest.skip("Python 3.14 reads 24:00 as a time")
     assert digest_of(MADE[name]) == GOLDEN[name]
 
 
