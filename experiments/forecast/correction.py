@@ -24,7 +24,7 @@ import numpy.typing as npt
 from holdfast.experiments.forecast.experts import LEVELS
 from holdfast.experiments.forecast.wait_quantiles import SHORTEST, STEPS, to_scale
 
-__all__ = ["ENOUGH", "Evidence", "correct_forecast", "nearness", "replay", "weigh_experts"]
+__all__ = ["ENOUGH", "Evidence", "correct_forecast", "replay", "weigh_experts"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -118,7 +118,7 @@ def correct_forecast(evidence: Evidence, forecasts: Floats, features: Floats) ->
     # Where the experts expect a start at once, a back-test that missed nothing is one, too.
     waited = np.maximum(expected + missed, min(expected, _AT_ONCE))
     possible = np.where(started & (actual <= _AT_ONCE), actual, waited)
-    near = nearness(evidence.features, features)
+    near = _nearness(evidence.features, features)
     quantiles: Floats = np.maximum(_quantiles(possible, started, near, np.array(STEPS)), SHORTEST)
     return quantiles
 
@@ -140,23 +140,8 @@ def weigh_experts(evidence: Evidence) -> Floats:
     return weights
 
 
-def nearness(known: Floats, features: Floats) -> Floats:
-    """Weights of back-tests by the distances of their features from those of a forecast.
-
-    Parameters
-    ----------
-    known
-        Features of the back-tests, shape (tests, features).
-    features
-        Those of the forecast, shape (features,).
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (tests,).
-    """
-    if not len(known):
-        return np.empty(0)
+def _nearness(known: Floats, features: Floats) -> Floats:
+    """Weights of back-tests by the distances of their features, shape (tests,)."""
     distances = (known - features) / np.maximum(known.std(axis=0), _ALIKE)
     weights: Floats = np.exp(-0.5 * np.sum((distances / _NEAR) ** 2, axis=1)) + _FAR
     return weights

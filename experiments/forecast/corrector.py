@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from holdfast.experiments.forecast.correction import Evidence, correct_forecast, nearness, replay
+from holdfast.experiments.forecast.correction import Evidence, correct_forecast, replay
 from holdfast.experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION
 from holdfast.experiments.forecast.interval_calibration import calibrate_intervals, rank_bounds
 from holdfast.experiments.forecast.linear_pool import at_steps, pool, pool_terms, simulation_weight
@@ -23,9 +23,6 @@ Floats = npt.NDArray[np.float64]
 
 #: Place of the median among the levels of the experts, and of the simulation among the experts.
 _MIDDLE, _SIMULATION = LEVELS.index(0.5), EXPERTS.index(SIMULATION)
-#: Intervals are calibrated by back-tests of jobs of about the same size. On KTH-SP2 the 90 % intervals of jobs just
-#: submitted then hold 87, 87 and 93 % of the starts by thirds of sizes, and 85, 87 and 94 % with equal weights.
-_SIZE = slice(0, 1)
 
 
 class Corrector:
@@ -60,10 +57,7 @@ class Corrector:
         ).reshape(corrected.shape)
         joined = from_scale(np.column_stack((self._pooled[:, STEPS.index(0.5)], medians)))
         self._errors = MedianErrors(np.abs(joined - tests.waits[:, None]), starts)
-        found = [
-            self._calibrate(self._pooled[row], medians[row], tests.features[row], at, row)
-            for row, at in enumerate(times)
-        ]
+        found = [self._calibrate(self._pooled[row], medians[row], at, row) for row, at in enumerate(times)]
         started: Sequence[int] = np.flatnonzero(tests.started).tolist()
         self.places = [places[row] for row in started]
         self.quantiles = [found[row] for row in started]
@@ -80,12 +74,12 @@ class Corrector:
         """
         corrected = correct_forecast(self._evidence, forecasts, features)
         pooled = pool(corrected, at_steps(forecasts[_SIMULATION]), simulation_weight(self._terms, at))
-        return self._calibrate(pooled, forecasts[:, _MIDDLE], features, at, len(self._pooled))
+        return self._calibrate(pooled, forecasts[:, _MIDDLE], at, len(self._pooled))
 
-    def _calibrate(self, pooled: Floats, medians: Floats, features: Floats, at: float, count: int) -> WaitQuantiles:
+    def _calibrate(self, pooled: Floats, medians: Floats, at: float, count: int) -> WaitQuantiles:
         """Pooled quantiles, with intervals and the median by the first tests, this number of them."""
         known = self._tests.until(at, count)
         bounds = rank_bounds(self._pooled[count - len(known.times) : count], known.waits, known.started)
-        calibrated = calibrate_intervals(pooled, *bounds, nearness(known.features[:, _SIZE], features[_SIZE]))
+        calibrated = calibrate_intervals(pooled, *bounds)
         joined = join_medians(calibrated, medians, self._errors.before(count), at)
         return WaitQuantiles(STEPS, from_scale(joined).tolist())

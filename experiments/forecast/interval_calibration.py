@@ -32,7 +32,7 @@ _SECOND = 1.0
 _LEAST = 1e-9
 
 
-def calibrate_intervals(quantiles: Floats, lower: Floats, upper: Floats, weights: Floats) -> Floats:
+def calibrate_intervals(quantiles: Floats, lower: Floats, upper: Floats) -> Floats:
     """Replace central intervals of a forecast by those that held their levels in back-tests; the median stays.
 
     Parameters
@@ -41,8 +41,6 @@ def calibrate_intervals(quantiles: Floats, lower: Floats, upper: Floats, weights
         On the scale of corrections, ascending, at :data:`~holdfast.experiments.forecast.wait_quantiles.STEPS`.
     lower, upper
         Bounds of the ranks of the back-tests (:func:`rank_bounds`), shape (tests,).
-    weights
-        Weights of the back-tests, up to 1, shape (tests,).
 
     Returns
     -------
@@ -50,7 +48,7 @@ def calibrate_intervals(quantiles: Floats, lower: Floats, upper: Floats, weights
         Quantiles at the same levels, ascending.
     """
     knots = cdf_knots(quantiles, STEPS)
-    calibrated: Floats = np.interp(_calibrated_levels(lower, upper, weights), knots.shares, knots.places)
+    calibrated: Floats = np.interp(_calibrated_levels(lower, upper), knots.shares, knots.places)
     return calibrated
 
 
@@ -91,7 +89,7 @@ def _shares(forecasts: Floats, times: Floats) -> Floats:
     return found
 
 
-def _calibrated_levels(lower: Floats, upper: Floats, weights: Floats) -> Floats:
+def _calibrated_levels(lower: Floats, upper: Floats) -> Floats:
     """Levels of quantiles in place of the steps, shape (steps,): central intervals between them held the steps' shares.
 
     The share of the ranks within a distance of one half is linear between the distances of their bounds.
@@ -100,8 +98,8 @@ def _calibrated_levels(lower: Floats, upper: Floats, weights: Floats) -> Floats:
     widths = np.maximum(upper - lower, _LEAST)
     distances = np.unique(np.concatenate(([0.0, 0.5], np.abs(lower - 0.5), np.abs(lower + widths - 0.5))))
     parts = [np.clip((0.5 + ends[:, None] - lower) / widths, 0.0, 1.0) for ends in (distances, -distances)]
-    inside = (parts[0] - parts[1]) @ weights
-    held = (inside + _PRIOR * 2.0 * distances) / (weights.sum() + _PRIOR)
+    inside = (parts[0] - parts[1]).sum(axis=1)
+    held = (inside + _PRIOR * 2.0 * distances) / (len(lower) + _PRIOR)
     offsets = np.array(STEPS) - 0.5
     levels: Floats = 0.5 + np.sign(offsets) * np.interp(2.0 * np.abs(offsets), held, distances)
     return levels

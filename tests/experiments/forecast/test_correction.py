@@ -63,7 +63,7 @@ def test_near_back_tests_weigh_more() -> None:
     # The deviations are 1.5 and 0.1, of which no less than 0.5 counts; the distances are in units of 1.5 of them.
     known = np.array([[0.0, 0.0], [3.0, 0.2]])
     expected = [1.01, math.exp(-0.5 * ((2.0 / 1.5) ** 2 + (0.4 / 1.5) ** 2)) + 0.01]
-    assert correction.nearness(known, known[0]) == pytest.approx(expected)
+    assert correction._nearness(known, known[0]) == pytest.approx(expected)
 
 
 def test_quantiles_of_weighted_and_of_waiting_jobs() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from itertools import cycle
 from statistics import NormalDist
 
 import numpy as np
@@ -12,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.experiments.forecast import corrector
 from holdfast.experiments.forecast.interval_calibration import calibrate_intervals, rank_bounds
 from holdfast.experiments.forecast.linear_pool import pool
 from holdfast.experiments.forecast.track_record import correct_past
@@ -44,31 +41,30 @@ def test_ranks_lie_between_the_shares_just_before_and_after_a_start(seed: int) -
 
 @given(st.integers(0, 10**6))
 def test_calibrated_intervals_held_their_levels(seed: int) -> None:
-    """The weight of the ranks inside each new interval, uniform between their bounds, and of ten uniform ones."""
+    """The share of the ranks inside each new interval, uniform between their bounds, and of ten uniform ones."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(0, 50))
     lower, upper = np.sort(rng.choice([0.0, 0.2, 0.5, 0.9, 1.0, *rng.random(4)], (2, count)), axis=0)
-    weights = rng.choice([0.01, 0.5, 1.0], count)
-    levels = calibrate_intervals(UNIFORM, lower, upper, weights)
+    levels = calibrate_intervals(UNIFORM, lower, upper)
     assert levels[MIDDLE] == pytest.approx(0.5)
     for low, high, first, last in zip(levels, levels[::-1], STEPS[:MIDDLE], STEPS[::-1], strict=False):
         held = 10 * (high - low)
         touched = 0.0
-        for start, end, weight in zip(lower.tolist(), upper.tolist(), weights.tolist(), strict=True):
+        for start, end in zip(lower.tolist(), upper.tolist(), strict=True):
             if end > start:
-                held += weight * max(0.0, min(high, end) - max(low, start)) / (end - start)
+                held += max(0.0, min(high, end) - max(low, start)) / (end - start)
             else:
-                held += weight * (low + 1e-6 < start < high - 1e-6)
-                touched += weight * (min(abs(start - low), abs(start - high)) <= 1e-6)
-        promised = (last - first) * (weights.sum() + 10)
+                held += low + 1e-6 < start < high - 1e-6
+                touched += min(abs(start - low), abs(start - high)) <= 1e-6
+        promised = (last - first) * (count + 10)
         assert held - 1e-3 <= promised <= held + touched + 1e-3
 
 
 def test_without_tests_a_forecast_stays() -> None:
-    assert calibrate_intervals(NORMAL, np.empty(0), np.empty(0), np.empty(0)) == pytest.approx(NORMAL, abs=1e-9)
+    assert calibrate_intervals(NORMAL, np.empty(0), np.empty(0)) == pytest.approx(NORMAL, abs=1e-9)
     # Nor does it change if the ranks are those that it promised: one in each part of equal share.
     ranks = (np.arange(160) + 0.5) / 160
-    assert calibrate_intervals(NORMAL, ranks, ranks, np.ones(160)) == pytest.approx(NORMAL, abs=0.02)
+    assert calibrate_intervals(NORMAL, ranks, ranks) == pytest.approx(NORMAL, abs=0.02)
 
 
 def test_the_pool_of_two_calibrated_forecasts_is_too_wide_and_calibrated() -> None:
@@ -81,9 +77,8 @@ def test_the_pool_of_two_calibrated_forecasts_is_too_wide_and_calibrated() -> No
     lower, upper = rank_bounds(pools, from_scale(actual), np.ones(700, bool))
     calibrated = np.array(
         [
-            calibrate_intervals(pools[row], lower[known], upper[known], np.ones(known.stop - known.start))
+            calibrate_intervals(pools[row], lower[max(0, row - 160) : row], upper[max(0, row - 160) : row])
             for row in range(700)
-            for known in [slice(max(0, row - 160), row)]
         ]
     )
 
@@ -101,8 +96,8 @@ def test_the_pool_of_two_calibrated_forecasts_is_too_wide_and_calibrated() -> No
 def test_jobs_that_still_wait_widen_intervals() -> None:
     """All starts were near the median, but as many jobs have waited for long since."""
     near = np.linspace(0.4, 0.6, 40)
-    narrow = calibrate_intervals(NORMAL, near, near, np.ones(40))
-    still = calibrate_intervals(NORMAL, np.append(near, np.full(40, 0.9)), np.append(near, np.ones(40)), np.ones(80))
+    narrow = calibrate_intervals(NORMAL, near, near)
+    still = calibrate_intervals(NORMAL, np.append(near, np.full(40, 0.9)), np.append(near, np.ones(40)))
     assert narrow[-1] < NORMAL[STEPS.index(0.8)]
     assert still[-1] > NORMAL[-2]
     assert narrow[MIDDLE] == pytest.approx(0.0, abs=1e-9)
@@ -117,20 +112,6 @@ def test_back_tests_are_calibrated_by_those_before_them() -> None:
     known = places.index(80) + 1
     assert before[:known] == after[:known]
     assert before[known] != after[known]
-
-
-def test_intervals_are_those_that_held_for_jobs_of_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All forecasts are equal; small jobs start near their median, and large ones far from it."""
-    monkeypatch.setattr(corrector, "pool", lambda *_: to_scale(3600.0) + NORMAL)
-    rng = np.random.default_rng(2)
-    tests = [
-        replace(test, nodes=nodes, wait=3600.0 * math.exp(spread * rng.normal()))
-        for test, (nodes, spread) in zip(simulated_tests(160, 0.0, 6), cycle([(1, 0.2), (256, 2.0)]), strict=False)
-    ]
-    places, quantiles = correct_past(tests)
-    longest = {place: math.log(found.seconds[-1] / 3600.0) for place, found in zip(places, quantiles, strict=True)}
-    # Tests 158 and 159 are the last of each size. By equal weights their quantiles would be equal but for one test.
-    assert longest[159] > longest[158] + 0.2
 
 
 def test_of_jobs_that_never_started_only_their_waiting_counts() -> None:
