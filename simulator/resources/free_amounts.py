@@ -26,13 +26,8 @@ def change_free(
     plan: Plan,
 ) -> None:  # fmt: skip
     """Add ``sign`` times the amounts of a run to what is free now, and at each reservation's begin until its limit."""
-    add_amounts(first, count, sign, 0 * first, resources, runs.node, runs.amount, plan.frees)
+    add_amounts(first, count, sign, 0, resources, runs.node, runs.amount, plan.frees)
     for head in range(heads):
         if limit > plan.time[head] + tolerance:
             at = (head + 1) * width
             add_amounts(first, count, sign, at, resources, runs.node, runs.amount, plan.frees)
-
-
-#: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
-add_amounts.stands_alone = True  # type: ignore[attr-defined]
-change_free.stands_alone = True  # type: ignore[attr-defined]

@@ -8,50 +8,45 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.simulator.resources.free_amounts import add_amounts
-from holdfast.simulator.resources.loop_arguments import Choice, Needs, Nodes, Plan, Rule, Runs, Windows
+from holdfast.simulator.resources.loop_arguments import Choice, LoopArguments, Nodes, Plan
+from holdfast.simulator.resources.loop_state import NET, NOW, PLANNED, RUNNING, VERSION
 from holdfast.simulator.resources.node_choice import place
 from holdfast.simulator.resources.node_windows import STANDING, UNTIL, WINDOW
 
 __all__ = ["append_head", "earliest_time", "keep_heads"]
 
 
-def earliest_time(
-    need: Any, walltime: Any, now: Any, before_time: Any, heads: Any, running: Any, version: Any, net: Any, rule: Rule,
-    nodes: Nodes, needs: Needs, runs: Runs, plan: Plan, choice: Choice, windows: Windows,
-) -> Any:  # fmt: skip
+def earliest_time(need: Any, walltime: Any, before_time: Any, loop: LoopArguments) -> Any:
     """The earliest time before another at which a job can be placed for its whole walltime; -1: there is none.
 
     It is now, or the end of a walltime, of a planned job or of a window. ``choice.tried`` has for each need the version
     of the plan, the walltime and the time at which the last search ended.
     """
-    one = 0 * need + 1
-    nought = one - 1
+    state, nodes, runs, windows = loop.records.state, loop.nodes, loop.runs, loop.windows
+    heads, running, version = state[PLANNED], state[RUNNING], state[VERSION]
     resources = nodes.resources
     width = nodes.total * resources
     limits = runs.limits
     by_limit = runs.by_limit
-    frees = plan.frees
-    head_end = plan.end
-    tried = choice.tried
+    frees = loop.plan.frees
+    head_end = loop.plan.end
+    tried = loop.choice.tried
     slot = heads + 1
     at = slot * width
     for spot in range(width):
         frees[at + spot] = frees[spot]
-    release = nought
-    time = now
-    answer = nought - 1
+    release = 0
+    time = state[NOW]
+    answer = -1
     if tried[3 * need] == version and tried[3 * need + 1] <= walltime:
         # No time before the one at which such a job stopped will do for this one.
         time = tried[3 * need + 2]
         while release < running and limits[by_limit[release]] <= time:
             other = by_limit[release]
-            add_amounts(runs.first[other], runs.size[other], one, at, resources, runs.node, runs.amount, frees)
+            add_amounts(runs.first[other], runs.size[other], 1, at, resources, runs.node, runs.amount, frees)
             release += 1
     while time < before_time:
-        found = place(
-            need, slot, time, walltime, heads, nought, one, net, rule, nodes, needs, plan, choice, windows
-        )  # fmt: skip
-        if found > 0:
+        if place(need, slot, time, walltime, heads, 0, 1, state[NET], loop) > 0:
             answer = time
             break
         # The next end of a walltime, of a planned head, or of a window.
@@ -68,7 +63,7 @@ def earliest_time(
         time = later
         while release < running and limits[by_limit[release]] <= time:
             other = by_limit[release]
-            add_amounts(runs.first[other], runs.size[other], one, at, resources, runs.node, runs.amount, frees)
+            add_amounts(runs.first[other], runs.size[other], 1, at, resources, runs.node, runs.amount, frees)
             release += 1
     tried[3 * need] = version
     tried[3 * need + 1] = walltime
@@ -83,10 +78,9 @@ def append_head(
 
     Returns the number of entries of the plan.
     """
-    back = 0 * heads - 1
     resources = nodes.resources
     width = nodes.total * resources
-    _, frees, head_time, head_end, _, _, plan_first, plan_count, plan_node, plan_amount, nets, twins = plan
+    frees, head_time, head_end, nets, twins = plan.frees, plan.time, plan.end, plan.nets, plan.twins
     begin = head_time[heads]
     _give_nodes(heads, entries, found, resources, plan, choice)
     # What is free at its begin beside all reservations, and at the begin of each beside it.
@@ -98,25 +92,23 @@ def append_head(
         if head_time[head] == begin:
             twins[heads] = 1
         if head_time[head] <= begin and head_end[head] > begin + tolerance:
-            add_amounts(plan_first[head], plan_count[head], back, here, resources, plan_node, plan_amount, nets)
+            add_amounts(plan.first[head], plan.size[head], -1, here, resources, plan.node, plan.amount, nets)
     _take_from_nets(heads, heads + 1, net, tolerance, nodes, plan)
     return entries + found
 
 
-def keep_heads(
-    begin: Any, heads: Any, entries: Any, following_net: Any, rule: Rule, nodes: Nodes, needs: Needs, plan: Plan,
-    choice: Choice, windows: Windows,
-) -> Any:  # fmt: skip
+def keep_heads(begin: Any, heads: Any, entries: Any, following_net: Any, loop: LoopArguments) -> Any:
     """Place the reservations from ``begin`` on again, in order, at their times, beside a run that is in ``plan.frees``.
 
     Returns the number of entries of the new plan, in whose rows of ``plan.nets`` ``following_net`` is the first; -1
     less the number of a reservation that has no place, and the plan is as it was.
     """
-    nought = 0 * begin
+    nodes, plan, choice = loop.nodes, loop.plan, loop.choice
     resources = nodes.resources
     width = nodes.total * resources
-    tolerance = rule.tolerance
-    most, frees, head_time, head_end, _, _, plan_first, plan_count, plan_node, plan_amount, nets, _ = plan
+    tolerance = loop.rule.tolerance
+    frees, head_time, head_end, nets = plan.frees, plan.time, plan.end, plan.nets
+    most, plan_first, plan_count = plan.most, plan.first, plan.size
     for head in range(heads):
         for spot in range(width):
             nets[(following_net + head) * width + spot] = frees[(head + 1) * width + spot]
@@ -129,23 +121,23 @@ def keep_heads(
         plan_count[most + head] = plan_count[head]
     for head in range(begin, heads):
         got = place(
-            plan.need[head], head + 1, head_time[head], head_end[head] - head_time[head], head, tolerance, nought,
-            following_net, rule, nodes, needs, plan, choice, windows,
+            plan.need[head], head + 1, head_time[head], head_end[head] - head_time[head], head, tolerance, 0,
+            following_net, loop,
         )  # fmt: skip
         if got == 0:
             for former in range(begin, heads):
                 plan_first[former] = plan_first[most + former]
                 plan_count[former] = plan_count[most + former]
-            return nought - 1 - head
+            return -1 - head
         _give_nodes(head, fresh, got, resources, plan, choice)
         _take_from_nets(head, heads, following_net, tolerance, nodes, plan)
         fresh += got
     # The new plan takes the place of the former one.
     gone = entries - plan_first[most + begin]
     for entry in range(entries, fresh):
-        plan_node[entry - gone] = plan_node[entry]
+        plan.node[entry - gone] = plan.node[entry]
         for kind in range(resources):
-            plan_amount[(entry - gone) * resources + kind] = plan_amount[entry * resources + kind]
+            plan.amount[(entry - gone) * resources + kind] = plan.amount[entry * resources + kind]
     for head in range(begin, heads):
         plan_first[head] -= gone
     return fresh - gone
@@ -164,17 +156,10 @@ def _give_nodes(head: Any, first: Any, count: Any, resources: Any, plan: Plan, c
 
 def _take_from_nets(head: Any, points: Any, net: Any, tolerance: Any, nodes: Nodes, plan: Plan) -> None:
     """Take the nodes of a reservation from ``plan.nets`` at each of the first ``points`` begins at which it lasts."""
-    back = 0 * head - 1
     resources = nodes.resources
     width = nodes.total * resources
     times, begin, end = plan.time, plan.time[head], plan.end[head]
     for point in range(points):
         if begin <= times[point] and end > times[point] + tolerance:
             at = (net + point) * width
-            add_amounts(plan.first[head], plan.size[head], back, at, resources, plan.node, plan.amount, plan.nets)
-
-
-#: Each is compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).
-earliest_time.stands_alone = True  # type: ignore[attr-defined]
-append_head.stands_alone = True  # type: ignore[attr-defined]
-keep_heads.stands_alone = True  # type: ignore[attr-defined]
+            add_amounts(plan.first[head], plan.size[head], -1, at, resources, plan.node, plan.amount, plan.nets)

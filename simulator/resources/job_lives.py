@@ -52,8 +52,3 @@ def cancel_job(job: Any, now: Any, lives: Lives, queue: WaitingRing) -> None:
         before = queue.before
         after[before[job]] = after[job]
         before[after[job]] = before[job]
-
-
-#: They are compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).
-submit_followers.stands_alone = True  # type: ignore[attr-defined]
-cancel_job.stands_alone = True  # type: ignore[attr-defined]

@@ -42,9 +42,3 @@ def count_run(option: Any, sign: Any, held: Any, accounts: Accounts) -> None:
     for spot in range(first[option], first[option + 1]):
         for kind in range(5):
             used[members[spot] * 5 + kind] += sign * held[kind]
-
-
-#: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
-stopping_account.stands_alone = True  # type: ignore[attr-defined]
-measure_run.stands_alone = True  # type: ignore[attr-defined]
-count_run.stands_alone = True  # type: ignore[attr-defined]

@@ -16,6 +16,7 @@ __all__ = [
     "Choice",
     "Jobs",
     "Lives",
+    "LoopArguments",
     "LoopRecords",
     "Needs",
     "Nodes",
@@ -253,7 +254,7 @@ class Plan(NamedTuple):
         Number of reservations for which there is room.
     frees
         Row 0 has what is free now, row ``head + 1`` what running jobs leave free at the begin of a reservation.
-    time, end, job, need
+    time, end, job, option, need
         Of each reservation.
     first, size, node, amount
         Nodes of a reservation, as in :class:`Runs`, with room for a second plan.
@@ -268,6 +269,7 @@ class Plan(NamedTuple):
     time: Ints
     end: Ints
     job: Ints
+    option: Ints
     need: Ints
     first: Ints
     size: Ints
@@ -358,3 +360,20 @@ class LoopRecords(NamedTuple):
     instants: Ints
     stranded: Ints
     state: Ints
+
+
+class LoopArguments(NamedTuple):
+    """All arguments of :func:`holdfast.simulator.resources.resource_loop.replay_resources`."""
+
+    rule: Rule
+    nodes: Nodes
+    needs: Needs
+    jobs: Jobs
+    accounts: Accounts
+    lives: Lives
+    queue: WaitingRing
+    runs: Runs
+    plan: Plan
+    choice: Choice
+    windows: Windows
+    records: LoopRecords

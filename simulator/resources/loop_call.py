@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from holdfast.policies.kernels.compiled_or_plain import compiled_loop
-from holdfast.simulator.resources.loop_setup import LoopArguments, loop_arguments
+from holdfast.simulator.resources.loop_arguments import LoopArguments
+from holdfast.simulator.resources.loop_setup import loop_arguments
 from holdfast.simulator.resources.loop_state import BLOCKED, CROWDED, DONE, ENDED, FULL, PASSES, PAST, PAUSED
 from holdfast.simulator.resources.machine_jobs import JobStart, JobWait
 from holdfast.simulator.resources.node_pools import NodePools, PoolRun, pool_nodes

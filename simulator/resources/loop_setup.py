@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from holdfast.simulator.resources.loop_arguments import (
     Choice,
     Jobs,
     Lives,
+    LoopArguments,
     LoopRecords,
     Needs,
     Nodes,
@@ -32,24 +33,7 @@ from holdfast.simulator.resources.preemptions import PAST_RUN
 from holdfast.simulator.resources.replay_columns import ReplayColumns
 from holdfast.simulator.resources.wait_causes import CAUSES
 
-__all__ = ["LoopArguments", "loop_arguments"]
-
-
-class LoopArguments(NamedTuple):
-    """The arguments of :func:`holdfast.simulator.resources.resource_loop.replay_resources`."""
-
-    rule: Rule
-    nodes: Nodes
-    needs: Needs
-    jobs: Jobs
-    accounts: Accounts
-    lives: Lives
-    queue: WaitingRing
-    runs: Runs
-    plan: Plan
-    choice: Choice
-    windows: Windows
-    records: LoopRecords
+__all__ = ["loop_arguments"]
 
 
 def loop_arguments(
@@ -106,8 +90,9 @@ def loop_arguments(
         ),
         Runs(*(zeros(size) for size in (count, count, count, count, entries, entries * resources, *[count] * 4))),
         Plan(
-            heads, zeros((heads + 2) * nodes * resources), zeros(heads + 1), zeros(heads + 1), zeros(heads + 1),
-            zeros(heads + 1), zeros(2 * heads + 1), zeros(2 * heads + 1), zeros(planned), zeros(planned * resources),
+            heads, zeros((heads + 2) * nodes * resources),
+            zeros(heads + 1), zeros(heads + 1), zeros(heads + 1), zeros(heads + 1), zeros(heads + 1),
+            zeros(2 * heads + 1), zeros(2 * heads + 1), zeros(planned), zeros(planned * resources),
             zeros((2 * heads + 1) * nodes * resources), zeros(heads + 1),
         ),
         Choice(

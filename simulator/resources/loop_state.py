@@ -5,9 +5,11 @@ from __future__ import annotations
 __all__ = [
     "ARRIVED",
     "BLOCKED",
+    "CAUSE",
     "CHANGED",
     "COMING",
     "CROWDED",
+    "CULPRIT",
     "DONE",
     "ENDED",
     "ENTRIES",
@@ -15,10 +17,14 @@ __all__ = [
     "FULL",
     "HEADS",
     "LEAVING",
+    "NET",
     "NOW",
+    "OPEN",
     "PASSES",
     "PAST",
     "PAUSED",
+    "PLANNED",
+    "PLAN_ENTRIES",
     "RELEASED",
     "RESUMED",
     "RUNNING",
@@ -37,5 +43,9 @@ DONE, STUCK, FULL, PAUSED, CROWDED = 0, 1, 2, 3, 4
 #: events of windows have happened, and runs were preempted.
 ENDED, PASSES, ENTRIES, HEADS, COMING, RUNNING, RELEASED, CHANGED, NOW, RESUMED, VERSION, BLOCKED = range(12)
 ARRIVED, LEAVING, EVENT, PAST = 12, 13, 14, 15
+#: Of a pass: how many reservations there are, with how many entries of nodes, and the first row of ``plan.nets`` that
+#: belongs to them. Of a job in a pass: why it does not start, the job that prevents it, and how many of its options
+#: could have a reservation.
+PLANNED, PLAN_ENTRIES, NET, CAUSE, CULPRIT, OPEN = range(16, 22)
 #: Number of places in the state.
-STATES = 16
+STATES = 22

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.simulator.resources.free_amounts import add_amounts
-from holdfast.simulator.resources.loop_arguments import Choice, Needs, Nodes, Plan, Rule, Windows
+from holdfast.simulator.resources.loop_arguments import Choice, LoopArguments, Needs, Nodes, Plan, Rule, Windows
 from holdfast.simulator.resources.node_order import order_by_cores, order_in_runs
 from holdfast.simulator.resources.node_windows import is_closed
 
@@ -20,9 +20,8 @@ PACK, SPREAD, SLURM = 0, 1, 2
 
 
 def place(
-    need: Any, slot: Any, time: Any, walltime: Any, heads: Any, slack: Any, looks: Any, net: Any, rule: Rule,
-    nodes: Nodes, needs: Needs, plan: Plan, choice: Choice, windows: Windows,
-) -> Any:  # fmt: skip
+    need: Any, slot: Any, time: Any, walltime: Any, heads: Any, slack: Any, looks: Any, net: Any, loop: LoopArguments
+) -> Any:
     """The nodes of a job, or 0 if it cannot be placed.
 
     ``need`` is what it needs, ``time`` when it begins and ``walltime`` for how long. ``slot`` is the row of
@@ -35,7 +34,7 @@ def place(
 
     Returns the number of nodes. ``choice`` gets them, and what the job takes of each.
     """
-    nought = 0 * need
+    rule, nodes, needs, plan, choice = loop.rule, loop.nodes, loop.needs, loop.plan, loop.choice
     tasks = needs.tasks[need]
     wanted = needs.nodes[need]
     fit_at_begin(need, slot, time, heads, slack, nodes, needs, plan, choice)
@@ -43,7 +42,7 @@ def place(
     if looks == 1 and tasks == 0 and number_with_room(need, nodes, needs, choice) < wanted:
         return 0
     fit_until_end(need, time, walltime, heads, net, rule, nodes, needs, plan, choice)
-    fits = nodes_that_fit(need, time, walltime, rule, nodes, needs, choice, windows)
+    fits = nodes_that_fit(need, time, walltime, rule, nodes, needs, choice, loop.windows)
     if fits == 0:
         return 0
     if looks == 1:
@@ -53,13 +52,13 @@ def place(
     if rule.placement == SLURM:
         order_in_runs(fits, wanted, tasks, nodes, choice)
     else:
-        sign = nought + 1
+        sign = 1
         if rule.placement == SPREAD:
-            sign = nought - 1
-        only = nought
+            sign = -1
+        only = 0
         if tasks == 0 and wanted == 1:
             # Most jobs need one node: the first in the order is enough.
-            only = nought + 1
+            only = 1
         order_by_cores(fits, only, sign, nodes, choice)
     if tasks > 0:
         return take_tasks(need, fits, nodes, needs, choice)
@@ -70,12 +69,10 @@ def fit_at_begin(
     need: Any, slot: Any, time: Any, heads: Any, slack: Any, nodes: Nodes, needs: Needs, plan: Plan, choice: Choice
 ) -> None:
     """Set ``choice.least`` to what is free at the begin beside the reservations of then."""
-    total, resources, _, _, _, _, _ = nodes
-    _, frees, head_time, head_end, _, _, plan_first, plan_count, _, _, _, _ = plan
+    total, resources = nodes.total, nodes.resources
+    frees, head_time, head_end = plan.frees, plan.time, plan.end
     eligible = needs.places
     least = choice.least
-    nought = 0 * need
-    back = nought - 1
     width = total * resources
     first = needs.first[need]
     for spot in range(first, first + needs.eligible[need]):
@@ -84,7 +81,7 @@ def fit_at_begin(
             least[at + kind] = frees[slot * width + at + kind]
     for head in range(heads):
         if head_time[head] <= time and head_end[head] > time + slack:
-            add_amounts(plan_first[head], plan_count[head], back, nought, resources, plan.node, plan.amount, least)
+            add_amounts(plan.first[head], plan.size[head], -1, 0, resources, plan.node, plan.amount, least)
 
 
 def number_with_room(need: Any, nodes: Nodes, needs: Needs, choice: Choice) -> Any:
@@ -95,7 +92,7 @@ def number_with_room(need: Any, nodes: Nodes, needs: Needs, choice: Choice) -> A
     least = choice.least
     first = needs.first[need]
     own = need * resources
-    fits = 0 * need
+    fits = 0
     for spot in range(first, first + needs.eligible[need]):
         at = eligible[spot] * resources
         part = 1
@@ -111,8 +108,8 @@ def fit_until_end(
     choice: Choice,
 ) -> None:  # fmt: skip
     """Reduce ``choice.least`` to what is free at the begin of each reservation within the walltime."""
-    total, resources, _, _, _, _, _ = nodes
-    _, _, head_time, _, _, _, _, _, _, _, nets, twins = plan
+    total, resources = nodes.total, nodes.resources
+    head_time, nets, twins = plan.time, plan.nets, plan.twins
     eligible = needs.places
     least = choice.least
     width = total * resources
@@ -156,7 +153,7 @@ def nodes_that_fit(
     wanted = needs.nodes[need]
     exclusive = needs.exclusive[need]
     own = need * resources
-    fits = 0 * need
+    fits = 0
     whole = 0
     held = 0
     for spot in range(first, first + needs.eligible[need]):
@@ -194,9 +191,9 @@ def nodes_that_fit(
     if tasks > 0:
         if held < tasks:
             forget_tasks(fits, nodes, choice)
-            fits = 0 * need
+            fits = 0
     elif fits < wanted or whole < wanted - 1:
-        fits = 0 * need
+        fits = 0
     return fits
 
 
@@ -211,7 +208,7 @@ def take_tasks(need: Any, fits: Any, nodes: Nodes, needs: Needs, choice: Choice)
     resources = nodes.resources
     own = need * resources
     load, fitting, chosen, chosen_amount = choice.load, choice.fitting, choice.node, choice.amount
-    found = 0 * need
+    found = 0
     left = needs.tasks[need]
     for spot in range(fits):
         node = fitting[spot]
@@ -240,8 +237,8 @@ def take_nodes(need: Any, fits: Any, nodes: Nodes, needs: Needs, choice: Choice)
     own = need * resources
     least, fitting, chosen, chosen_amount = choice.least, choice.fitting, choice.node, choice.amount
     wanted = needs.nodes[need]
-    found = 0 * need
-    rest = 0 * need - 1
+    found = 0
+    rest = -1
     for spot in range(fits):
         if found == wanted:
             break
@@ -271,7 +268,3 @@ def take_nodes(need: Any, fits: Any, nodes: Nodes, needs: Needs, choice: Choice)
                 amount = nodes.capacities[node * resources + kind]
             chosen_amount[place * resources + kind] = amount
     return found
-
-
-#: It is called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
-place.stands_alone = True  # type: ignore[attr-defined]

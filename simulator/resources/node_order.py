@@ -155,8 +155,3 @@ def order_in_runs(fits: Any, wanted: Any, tasks: Any, nodes: Nodes, choice: Choi
             fitting[at] = node
         done += size
         got += best_takes
-
-
-#: Each is compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).
-order_by_cores.stands_alone = True  # type: ignore[attr-defined]
-order_in_runs.stands_alone = True  # type: ignore[attr-defined]

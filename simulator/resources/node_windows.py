@@ -64,8 +64,3 @@ def is_hit(number: Any, job: Any, need: Any, tolerance: Any, windows: Windows, r
             if node_window[spot] == number:
                 return 1
     return 0
-
-
-#: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
-is_closed.stands_alone = True  # type: ignore[attr-defined]
-is_hit.stands_alone = True  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.simulator.resources.loop_setup import LoopArguments
+from holdfast.simulator.resources.loop_arguments import LoopArguments
 from holdfast.simulator.resources.loop_state import ARRIVED, DONE, ENDED, NOW, PAST, PAUSED
 from holdfast.simulator.resources.preemptions import PAST_RUN
 from holdfast.simulator.resources.replay_columns import ReplayColumns

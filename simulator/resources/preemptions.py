@@ -44,7 +44,7 @@ def remove_run(spot: Any, runs: Runs, state: Any) -> None:
     while spot < total:
         by_end[spot] = by_end[spot + 1]
         spot += 1
-    spot = 0 * job
+    spot = 0
     while by_limit[spot] != job:
         spot += 1
     while spot < total:
@@ -80,10 +80,3 @@ def expect_cancellation(job: Any, lives: Lives, state: Any) -> None:
         spot -= 1
     leaving[spot] = job
     state[LEAVING] += 1
-
-
-#: They are called from several places, or once (:func:`holdfast.workloads.ground.compilation.assembly`).
-enqueue.stands_alone = True  # type: ignore[attr-defined]
-remove_run.stands_alone = True  # type: ignore[attr-defined]
-keep_past_run.stands_alone = True  # type: ignore[attr-defined]
-expect_cancellation.stands_alone = True  # type: ignore[attr-defined]

@@ -6,18 +6,7 @@ A loop over whole numbers, which runs compiled or as plain Python.
 from __future__ import annotations
 
 from holdfast.simulator.resources.limit_accounts import stopping_account
-from holdfast.simulator.resources.loop_arguments import (
-    Accounts,
-    Choice,
-    Jobs,
-    LoopRecords,
-    Needs,
-    Nodes,
-    Plan,
-    Rule,
-    WaitingRing,
-    Windows,
-)
+from holdfast.simulator.resources.loop_arguments import LoopArguments
 from holdfast.simulator.resources.loop_state import CHANGED, NOW, PASSES, RELEASED
 from holdfast.simulator.resources.node_choice import place
 from holdfast.simulator.resources.node_windows import is_closed
@@ -25,19 +14,15 @@ from holdfast.simulator.resources.node_windows import is_closed
 __all__ = ["measure_stranded_amounts"]
 
 
-def measure_stranded_amounts(
-    rule: Rule, nodes: Nodes, needs: Needs, jobs: Jobs, accounts: Accounts, queue: WaitingRing, plan: Plan,
-    choice: Choice, windows: Windows, records: LoopRecords,
-) -> None:  # fmt: skip
+def measure_stranded_amounts(loop: LoopArguments) -> None:
     """Write the amounts that are stranded from this pass to the next one into ``records.stranded``.
 
     They are free where the first such job wants them. Whether that is so is kept for each need until a job starts or
     ends.
     """
+    rule, nodes, needs, jobs, accounts, _, queue, _, plan, choice, windows, records = loop
     resources = nodes.resources
     top = jobs.total
-    one = 0 * top + 1
-    nought = one - 1
     state = records.state
     now = state[NOW]
     at = state[PASSES] * resources
@@ -67,13 +52,10 @@ def measure_stranded_amounts(
                             amount += frees[node * resources + kind]
                     if amount < needs.wanted[own + kind]:
                         judged[need] = 0
-                if judged[need] == 1 and (windows.total > 0 or choice.failed[need] != state[RELEASED]):
-                    fits = place(
-                        need, nought, now, jobs.walltimes[job], nought, rule.tolerance, one, nought, rule, nodes,
-                        needs, plan, choice, windows,
-                    )  # fmt: skip
-                    if fits > 0:
-                        judged[need] = 0
+                can_fit = windows.total > 0 or choice.failed[need] != state[RELEASED]
+                if judged[need] == 1 and can_fit:
+                    fits = place(need, 0, now, jobs.walltimes[job], 0, rule.tolerance, 1, 0, loop)
+                    judged[need] = 1 - fits
             if judged[need] == 1:
                 for spot in range(first, last):
                     node = needs.places[spot]
@@ -84,7 +66,3 @@ def measure_stranded_amounts(
                             stranded[at + kind] += frees[node * resources + kind]
                 return
         job = queue.after[job]
-
-
-#: It is compiled once (:func:`holdfast.workloads.ground.compilation.assembly`).
-measure_stranded_amounts.stands_alone = True  # type: ignore[attr-defined]

@@ -62,10 +62,3 @@ def note_start(job: Any, passed: Any, now: Any, causes: Any) -> None:
     """The job starts now; ``passed`` counts jobs before it in the queue that wait for nodes of its partition."""
     end_wait(job, now, causes)
     causes[job * CAUSES + BACKFILLED] = min(1, passed)
-
-
-#: They are called from several places (:func:`holdfast.workloads.ground.compilation.assembly`).
-note_wait.stands_alone = True  # type: ignore[attr-defined]
-note_promise.stands_alone = True  # type: ignore[attr-defined]
-end_wait.stands_alone = True  # type: ignore[attr-defined]
-note_start.stands_alone = True  # type: ignore[attr-defined]

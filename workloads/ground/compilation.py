@@ -14,7 +14,8 @@ import os
 import stat
 import sys
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
@@ -77,25 +78,22 @@ def assembly(function: Callable[..., Any], kinds: Kinds) -> str | None:
         "f": pointer(types.float64),
         "b": pointer(types.uint8),
     }
-    bare: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    bare: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": False}
     made: dict[FunctionType, Any] = {}
+    callers = Counter(other for item in [function, *called_functions(function)] for other in _callees(item))
 
-    def link(item: FunctionType, **flags: Any) -> Any:
+    def link(item: FunctionType) -> Any:
         if item not in made:
-            # Calls are inlined, except of functions marked as called from many places: compiling each copy takes time.
-            others = {
-                other.__name__: link(
-                    other, **(bare if getattr(other, "stands_alone", False) else {"forceinline": True})
-                )
-                for other in _callees(item)
-            }
+            others = {other.__name__: link(other) for other in _callees(item)}
             copy = FunctionType(item.__code__, {**item.__globals__, **others}, item.__name__)
             copy.__module__ = item.__module__
             # With numpy's error model, a division by zero returns a value; the code cannot raise Python's errors.
-            made[item] = njit(error_model="numpy", **flags)(copy)
+            # A function with one caller is inlined. Of others, compiling each copy would take time.
+            made[item] = njit(error_model="numpy", **({"forceinline": True} if callers[item] == 1 else bare))(copy)
+            _compile_once(made[item], types.unliteral)
         return made[item]
 
-    dispatcher = link(cast(FunctionType, function), **bare)
+    dispatcher = link(cast(FunctionType, function))
 
     def known_type(kind: str | type) -> Any:
         if isinstance(kind, str):
@@ -107,6 +105,16 @@ def assembly(function: Callable[..., Any], kinds: Kinds) -> str | None:
     (signature,) = dispatcher.signatures
     text: str = dispatcher.inspect_llvm(signature)
     return text
+
+
+def _compile_once(dispatcher: Any, general: Callable[[Any], Any]) -> None:
+    """Give constants the type of all numbers: numba would compile a copy of the function for each that it is given."""
+    find = dispatcher.get_call_template
+
+    def find_general(arguments: Iterable[Any], named: Mapping[str, Any]) -> Any:
+        return find(tuple(map(general, arguments)), {name: general(kind) for name, kind in named.items()})
+
+    dispatcher.get_call_template = find_general
 
 
 def letters(kinds: Kinds) -> str:
