@@ -26,6 +26,7 @@ __all__ = [
     "agreement",
     "agreement_table",
     "best_rule",
+    "cancelled_note",
     "compare_decisions",
     "compare_starts",
     "replay_summary",
@@ -242,7 +243,17 @@ def replay_summary(replay: Replay) -> str:
         f"{replay.name}: {len(jobs):,} jobs on {replay.nodes:,} nodes in {span / 3600:.1f} h, utilisation "
         f"{work / span / replay.nodes:.2f}, mean wait {mean(job.wait for job in jobs):,.0f} s, "
         f"{sum(job.wait > 60 for job in jobs):,} waited over a minute, {passed:,} were passed"
+        f"{cancelled_note(len(replay.cancelled))}"
     )
+
+
+def cancelled_note(count: int) -> str:
+    """End of the summary of a replay: how many further jobs were cancelled while they waited.
+
+    >>> cancelled_note(2), cancelled_note(0)
+    ('; 2 more were cancelled while they waited', '')
+    """
+    return f"; {count:,} more were cancelled while they waited" if count else ""
 
 
 def agreement_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -259,7 +270,9 @@ def agreement_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _starts(replay: Replay, rule: str, order: str) -> dict[int, float]:
     result = simulate(replay.table(), replay.nodes, backfilling=rule, order=order, events=False)
-    return {record.job_id: to_seconds(record.start) for record in result.records if record.start is not None}
+    ran = {job.job_id for job in replay.jobs}
+    records = [record for record in result.records if record.job_id in ran]
+    return {record.job_id: to_seconds(record.start) for record in records if record.start is not None}
 
 
 def _order(starts: Mapping[int, float], submits: Mapping[int, float]) -> list[int]:

@@ -364,7 +364,9 @@ def _write(lab: Lab, settings: Sequence[str], machine: Machine | None) -> None:
     text = fill_template("slurm.conf", values)
     if machine is not None:
         text = "\n".join(line for line in text.splitlines() if not line.startswith(("NodeName=", "PartitionName=")))
-        settings = [*machine_lines(machine, values["HOST"], first), *settings]
+        # Otherwise limits cannot count GPUs; without a database Slurm refuses it.
+        counted = ["AccountingStorageTRES=gres/gpu"] if lab.accounting else []
+        settings = [*machine_lines(machine, values["HOST"], first), *counted, *settings]
         (lab.place / "gres.conf").write_text("\n".join([*gres_lines(machine, lab.place / "state"), ""]))
     configuration = _with_settings(text, settings)
     (lab.place / "slurm.conf").write_text(configuration)

@@ -88,6 +88,16 @@ def test_cancelled_jobs_leave_the_queue_and_orders_rank_it() -> None:
     assert starts(Replay("left", short, 2, cancelled, limits), "none", "sjf") == {1: 0, 2: 150, 3: 100}
 
 
+def test_a_cancelled_job_that_starts_in_the_simulation_ends_at_its_limit_or_when_it_was_cancelled() -> None:
+    """Two nodes. Job 4 takes one of them at 10, and job 2 needs both; a job that no pass has seen never starts."""
+    jobs = (job(1, 0, 5, 1, 10), job(2, 20, 300, 2, 600))
+    for walltime, end in ((600, 60), (30, 40)):
+        cancelled = (ReplayedJob(4, 10, 60, 60, 1, walltime),)
+        assert starts(Replay("left", jobs, 2, cancelled, QueueLimits({99: 1})), "none") == {1: 0, 2: end}
+    early = Replay("left", jobs, 2, (ReplayedJob(4, 10, 10.5, 10.5, 1, 600),))
+    assert simulate_starts(early, BACKFILLING["none"], pace=Pace(submit=1)) == {1: 1, 2: 21}
+
+
 def test_requests_of_jobs(tmp_path: Path) -> None:
     path = tmp_path / "submits.txt"
     path.write_text(
