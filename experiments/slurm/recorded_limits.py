@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from holdfast.experiments.slurm.lab_machine import partition_qos
 from holdfast.experiments.slurm.placed_replay import PlacedReplay
 from holdfast.workloads.ground.files import read_text
 from holdfast.workloads.machines.machine import Machine
@@ -23,7 +24,8 @@ def write_limits(directory: Path, tables: Mapping[str, str]) -> None:
 def with_recorded_limits(machine: Machine, path: str | Path) -> tuple[Machine, tuple[str, ...]]:
     """A machine with the limits that a replay records instead of its own, and remarks about them.
 
-    Limits of partitions stay. A replay without tables of limits leaves the machine as it is.
+    Limits of partitions stay, unless the tables have those of a lab. A replay without tables of limits leaves the
+    machine as it is.
 
     Raises
     ------
@@ -38,8 +40,16 @@ def with_recorded_limits(machine: Machine, path: str | Path) -> tuple[Machine, t
     if not tables:
         return machine, ()
     found = limits_from_tables(tables)
-    kept = tuple(limit for limit in machine.limits if limit.scope == "partition")
-    return replace(machine, limits=(*found.limits, *kept), qos=()), found.remarks
+    partitions = {partition_qos(each.name): each.name for each in machine.partitions}
+    limits = [
+        replace(limit, scope="partition", name=partitions[limit.name])
+        if limit.scope == "qos" and limit.name in partitions
+        else limit
+        for limit in found.limits
+    ]
+    recorded = {limit.name for limit in limits if limit.scope == "partition"}
+    limits += [limit for limit in machine.limits if limit.scope == "partition" and limit.name not in recorded]
+    return replace(machine, limits=tuple(limits), qos=()), found.remarks
 
 
 def limit_remarks(replay: PlacedReplay, machine: Machine) -> tuple[str, ...]:

@@ -102,6 +102,12 @@ def test_limits_that_a_replay_records_come_before_those_of_the_machine(tmp_path:
     limited, remarks = with_recorded_limits(machine, tmp_path)
     assert limited.limits == (Limit("qos", "more", together=Quota(running=3)), machine.limits[1])
     assert remarks == ("GrpTRES license/x of QOS more is left out",)
+    # A lab has limits of a partition in a QOS of its own.
+    write_limits(tmp_path, {"qos.txt": "Name|GrpJobs|GrpTRES\nmore|3|\npartition.all||node=1\n"})
+    assert with_recorded_limits(machine, tmp_path)[0].limits == (
+        limited.limits[0],
+        Limit("partition", "all", together=Quota(nodes=1)),
+    )
     jobs = [PlacedJob(1, 0, 0, 10, 60, ResourceRequest(qos="more"), ("n1",))]
     assert limit_remarks(PlacedReplay("replay", tuple(jobs)), limited) == ("limits count: QOS more, partition all",)
 
