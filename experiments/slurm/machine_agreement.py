@@ -14,6 +14,7 @@ from holdfast.experiments.slurm.pass_times import measure_delays
 from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
 from holdfast.experiments.slurm.recorded_limits import limit_remarks
 from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.limit_columns import Owner
 from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["machine_agreement", "paced_note", "placed_summary"]
@@ -83,7 +84,9 @@ def placed_summary(replay: PlacedReplay, machine: Machine) -> str:
         f"{mean(job.wait for job in jobs):,.0f} s, {sum(job.wait > 60 for job in jobs):,} waited over a minute"
         f"{cancelled_note(len(replay.cancelled))}"
     )
-    return "\n".join([line, *limit_remarks(replay, machine)])
+    # Each job has a partition, named or not.
+    owners = [Owner(job.request.qos, job.request.account, job.user, "any") for job in jobs]
+    return "\n".join([line, *limit_remarks(machine.limits, owners)])
 
 
 def paced_note(row: Mapping[str, Any]) -> str:

@@ -21,12 +21,10 @@ from holdfast.workloads.logs.readers import read_trace
 from holdfast.workloads.logs.trace import TraceJob
 from holdfast.workloads.table.job import Job, JobType
 
-__all__ = ["ACTUAL", "LIMITS", "Replay", "ReplayedJob", "has_left_queue", "read_replay", "write_actual"]
+__all__ = ["ACTUAL", "Replay", "ReplayedJob", "has_left_queue", "read_replay", "write_actual"]
 
 #: The table of a replay, in its directory.
 ACTUAL = "actual.csv"
-#: Limits of QOS beside it, as sacctmgr prints them.
-LIMITS = "qos.txt"
 _OWNERS = ("user", "account", "qos", "partition")
 #: What a job holds, and the time that its nodes needed to complete; columns that may be missing.
 _AMOUNTS = ("cpus", "memory", "completing")

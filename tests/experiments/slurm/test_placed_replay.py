@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments import cli
+from holdfast.experiments.slurm.machine_agreement import placed_summary
 from holdfast.experiments.slurm.placed_replay import (
     PlacedJob,
     PlacedReplay,
@@ -14,7 +15,7 @@ from holdfast.experiments.slurm.placed_replay import (
     read_placed_replay,
     write_placed_replay,
 )
-from holdfast.experiments.slurm.recorded_limits import limit_remarks, with_recorded_limits, write_limits
+from holdfast.experiments.slurm.recorded_limits import with_recorded_limits, write_limits
 from holdfast.experiments.slurm.slurm_machine import SlurmMachine
 from holdfast.workloads.ground.errors import TraceError
 from holdfast.workloads.machines.machine import Limit, Quota
@@ -109,7 +110,9 @@ def test_limits_that_a_replay_records_come_before_those_of_the_machine(tmp_path:
         Limit("partition", "all", together=Quota(nodes=1)),
     )
     jobs = [PlacedJob(1, 0, 0, 10, 60, ResourceRequest(qos="more"), ("n1",))]
-    assert limit_remarks(PlacedReplay("replay", tuple(jobs)), limited) == ("limits count: QOS more, partition all",)
+    line, remark = placed_summary(PlacedReplay("replay", tuple(jobs)), limited).splitlines()
+    assert remark == "limits count: QOS more, partition all"
+    assert "cancelled" not in line
 
 
 def test_recorded_cores_say_what_a_job_held() -> None:
@@ -196,6 +199,6 @@ def test_the_command_writes_rows_and_decisions(
     assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml", "-o", "found"]) == 0
     printed = capsys.readouterr().out
     assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 jobs" in printed
-    assert ("the replay records no QOS of jobs: the machine's limits by QOS do not count" in printed) == bool(limits)
+    assert ("the replay records no QOS of jobs: limits by QOS do not count" in printed) == bool(limits)
     assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1,1")
     assert len((tmp_path / "found-decisions.csv").read_text().splitlines()) == 1

@@ -41,10 +41,13 @@ def test_a_job_over_a_limit_waits_and_holds_nothing(rule: str) -> None:
         (Limit("qos", "few", per_user=Quota(cores=11)), {"cpus": 6}),
         (Limit("qos", "few", together=Quota(memory=900)), {"memory": 500}),
         (Limit("qos", "few", together=Quota(gpus=3)), {"gpus": 2}),
+        (Limit("account", "chem", together=Quota(nodes=2)), {}),
+        (Limit("account", "chem", per_user=Quota(running=1)), {}),
+        (Limit("user", "ann", together=Quota(cores=11)), {"cpus": 6}),
     ):
-        owner = {"qos": "few", "user": "ann", **amounts}
+        owner = {"qos": "few", "user": "ann", "account": "chem", **amounts}
         jobs = (job(1, 0, 100, 2, 120, **owner), job(2, 5, 100, 1, 120, **owner), job(3, 10, 400, 2, 600))
-        limits = QueueLimits(qos={"few": limit})
+        limits = QueueLimits(limits=(limit,))
         assert starts(Replay("limited", jobs, 4, limits=limits), rule) == {1: 0, 2: 100, 3: 10}, limit
 
 
