@@ -78,13 +78,7 @@ def limit_commands(limits: Sequence[Limit], shown: Mapping[str, str]) -> list[li
     shown
         The tables :data:`holdfast.workloads.machines.slurm_limits.LIMIT_TABLES` of the database.
     """
-    # Slurm writes names of QOS and accounts in lower case.
-    quotas = {
-        ("qos", partition_qos(limit.name))
-        if limit.scope == "partition"
-        else (limit.scope, limit.name if limit.scope == "user" else limit.name.lower()): (limit.per_user, limit.together)
-        for limit in limits
-    }
+    quotas = {_owner(limit): (limit.per_user, limit.together) for limit in limits}
     commands = []
     for row in table_rows("qos.txt", shown["qos.txt"], ("Name",)):
         per_user, together = quotas.get(("qos", row["Name"]), _NO_LIMITS)
@@ -102,6 +96,13 @@ def limit_commands(limits: Sequence[Limit], shown: Mapping[str, str]) -> list[li
             settings = _settings(row, GrpJobs=together, GrpTRES=together)
             commands.append(["account", account, "set", *settings] if settings else [])
     return [words for words in commands if words]
+
+
+def _owner(limit: Limit) -> tuple[str, str]:
+    """Scope and name of a limit in the database, where names of QOS and accounts are in lower case."""
+    if limit.scope == "partition":
+        return "qos", partition_qos(limit.name)
+    return limit.scope, limit.name if limit.scope == "user" else limit.name.lower()
 
 
 def _settings(row: Mapping[str, str], **quotas: Quota) -> list[str]:

@@ -74,7 +74,9 @@ def simulate_machine_starts(
     InputError
         If a job does not fit the machine.
     """
-    return _Simulation(SlurmMachine(machine, replay.submitted, replay.origin), replay, rule, pace, delays, threads).run()
+    return _Simulation(
+        SlurmMachine(machine, replay.submitted, replay.origin), replay, rule, pace, delays, threads
+    ).run()
 
 
 class _Simulation:

@@ -86,7 +86,7 @@ class QueueLimits:
         return frozenset(over)
 
     def _claims(self, job: LimitedJob) -> dict[Hashable, tuple[int, int]]:
-        """What a job takes of each limit that counts it, and the most that this allows; -1: it does not stop the job."""
+        """What a job takes of each limit that counts it, and the most that this allows; -1: it stops no such job."""
         claims: dict[Hashable, tuple[int, int]] = {}
         if job.array in self.throttles:
             claims["array", job.array] = 1, self.throttles[job.array]

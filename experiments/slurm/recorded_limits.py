@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from holdfast.experiments.slurm.lab_machine import partition_qos
-from holdfast.workloads.ground.files import read_text
 from holdfast.simulator.resources.limit_columns import Owner
+from holdfast.workloads.ground.files import read_text
 from holdfast.workloads.machines.machine import Limit, Machine
 from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES, SlurmLimits, limits_from_tables
 

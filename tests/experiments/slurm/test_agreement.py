@@ -61,7 +61,9 @@ def test_a_cancelled_job_that_the_rule_starts_is_no_start_to_compare(tmp_path: P
     rows, differences, starts = agreement(replay, ["easy"], tolerance=1, lag=5)
     assert starts == {"easy": {1: 0, 2: 100}}
     assert (rows[0]["same_start"], [row["rule_alone"] for row in differences]) == (2, ["3"])
-    assert replay_summary(replay).endswith("1 waited over a minute, 0 were passed; 1 more were cancelled while they waited")
+    assert replay_summary(replay).endswith(
+        "1 waited over a minute, 0 were passed; 1 more were cancelled while they waited"
+    )
 
 
 def test_a_decision_is_asked_for_in_the_state_of_slurm() -> None:

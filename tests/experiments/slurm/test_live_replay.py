@@ -231,7 +231,9 @@ def test_jobs_that_slurm_refuses_or_never_starts_are_left_out(monkeypatch: pytes
             if words[0] == "sbatch" and "j2" in words:
                 raise InputError("sbatch failed: Requested time limit is invalid (missing or exceeds some limit)")
             if words[0] == "squeue":
-                return "101 None\n102 DependencyNeverSatisfied\n" if self.clock < 1e9 + 400 else "102 PartitionTimeLimit\n"
+                return (
+                    "101 None\n102 DependencyNeverSatisfied\n" if self.clock < 1e9 + 400 else "102 PartitionTimeLimit\n"
+                )
             return super().call(words)
 
     slurm, told = Refusing(monkeypatch), []

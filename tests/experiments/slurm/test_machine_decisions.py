@@ -64,8 +64,8 @@ def test_a_limit_keeps_a_job_from_starting_until_a_job_of_its_owner_ends() -> No
 
 
 def test_a_cancelled_job_keeps_others_waiting_until_it_leaves() -> None:
-    # Job 2 wants all nodes, and is cancelled at 50; only then job 3 may start, which would run longer than job 1. Job 4,
-    # which the machine never had room for, waits without an effect.
+    # Job 2 wants all nodes, and is cancelled at 50; only then job 3 may start, which would run longer than job 1.
+    # Job 4, which the machine never had room for, waits without an effect.
     jobs = (ran(1, 0, 0, 100, 4, 120, "n1", "n2"), ran(3, 20, 50, 300, 4, 600, "n3"))
     left = ran(2, 10, 50, 50, 4, 100)._replace(request=ResourceRequest(nodes=3, cores=4))
     never = ran(4, 15, 200, 200, 5, 100)._replace(request=ResourceRequest(nodes=1, cores=5))

@@ -215,7 +215,9 @@ def test_a_job_is_in_the_queue_when_it_is_eligible() -> None:
 
 
 def test_the_longest_walltime_of_a_partition_is_in_whole_minutes_as_in_slurm() -> None:
-    short = make_machine(nodes=[{"names": "n1", "cores": 4}], partitions=[{"name": "work", "nodes": "ALL", "max_time": 90}])
+    short = make_machine(
+        nodes=[{"names": "n1", "cores": 4}], partitions=[{"name": "work", "nodes": "ALL", "max_time": 90}]
+    )
     replay = PlacedReplay("by hand", (job(1, 0, 100, 4, limit=120),))
     assert simulate_machine_starts(short, replay, SlurmBackfill())[1].start == 0
     with pytest.raises(InputError, match="a job asks for a walltime above the max_time of its partition"):

@@ -46,7 +46,9 @@ def test_each_limit_counts_what_runs() -> None:
 
 def test_limits_of_accounts_and_users_count_beside_those_of_a_qos_that_replaces_them() -> None:
     chem = Limit("account", "chem", Quota(running=2), Quota(nodes=4))
-    limits = QueueLimits(limits=(chem, Limit("user", "ben", together=Quota(running=1)), Limit("qos", "big", Quota(), Quota(nodes=6))))
+    limits = QueueLimits(
+        limits=(chem, Limit("user", "ben", together=Quota(running=1)), Limit("qos", "big", Quota(), Quota(nodes=6)))
+    )
     three = [job(number, account="chem") for number in (1, 2, 3)]
     assert limits.excess(three, []) == {3}
     assert limits.excess(three, [job(9, 3, user="cat", account="chem")]) == {2, 3}

@@ -68,6 +68,16 @@ def test_two_jobs_were_cancelled_while_they_waited() -> None:
     assert starts.keys() == {1, 3, 5, 6}
 
 
+def test_slurm_had_the_limits_of_a_partition() -> None:
+    """Jobs 2, 3 and 5 wait for the one before, since a user may have one job in the partition; job 6 is in another."""
+    replay, described = read_placed_replay(FIXTURES / "partition"), read_machine(FIXTURES / "partition/machine.toml")
+    machine, remarks = with_recorded_limits(replace(described, limits=()), FIXTURES / "partition")
+    assert (machine.limits, remarks) == (described.limits, ())
+    for each, equal in ((machine, 10), (replace(machine, limits=()), 2)):
+        row, _, _ = machine_agreement(replay, each, "slurm", SlurmBackfill(), tolerance=60, lag=5)
+        assert (row["equal"], row["decisions"]) == (equal, 10)
+
+
 @pytest.mark.parametrize("name", REPLAYS)
 def test_what_a_replay_records_is_what_sacct_says(name: str) -> None:
     """Times within the second of sacct, nodes, and cores in all."""
