@@ -212,7 +212,8 @@ def read_replay(
                 bits = numbers.bits(job.node_list, job.nodes)
                 jobs.append(_as_replayed_job(number, job, start, start + job.runtime, bits))
         size = trace.nodes
-        jobs = _with_requests(jobs, [job.job_id for job in trace.jobs], requests)
+        ids = [job.job_id for job in trace.jobs]
+        jobs, cancelled = (_with_requests(some, ids, requests) for some in (jobs, cancelled))
     if not jobs:
         raise TraceError(table, None, "holds no job with a recorded start")
     if len({job.job_id for job in (*jobs, *cancelled)}) < len(jobs) + len(cancelled):

@@ -30,7 +30,7 @@ MACHINE = make_machine(
 )
 
 
-def written(monkeypatch: pytest.MonkeyPatch, place: Path, machine: Machine, *, accounting: bool) -> list[str]:
+def config_lines(monkeypatch: pytest.MonkeyPatch, place: Path, machine: Machine, *, accounting: bool) -> list[str]:
     """Lines of the configuration of a lab that is not started."""
     for name in ("_check", "_start"):
         monkeypatch.setattr(labs, name, lambda *_: None)
@@ -48,7 +48,7 @@ def written(monkeypatch: pytest.MonkeyPatch, place: Path, machine: Machine, *, a
 
 
 def test_a_lab_has_the_limits_of_the_partitions_of_its_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    lines = written(monkeypatch, tmp_path / "lab", MACHINE, accounting=True)
+    lines = config_lines(monkeypatch, tmp_path / "lab", MACHINE, accounting=True)
     state, sharing = "State=UP DefaultTime=60", "OverSubscribe=NO"
     assert [line for line in lines if line.startswith("PartitionName")] == [
         f"PartitionName=work Nodes=n1,n2 {state} PriorityTier=1 MaxTime=1440 {sharing} Default=NO",
@@ -73,11 +73,11 @@ def test_a_lab_has_the_limits_of_the_partitions_of_its_machine(monkeypatch: pyte
 def test_without_a_database_a_lab_counts_no_gpus_for_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Slurm refuses to start with them."""
     plain = make_machine(nodes=[{"names": "n1", "cores": 4, "gpus": 2}])
-    lines = written(monkeypatch, tmp_path / "lab", plain, accounting=False)
+    lines = config_lines(monkeypatch, tmp_path / "lab", plain, accounting=False)
     assert not [line for line in lines if line.startswith("AccountingStorageTRES")]
     assert "GresTypes=gpu" in lines and "SelectTypeParameters=CR_Core" in lines
     with pytest.raises(InputError, match="the machine has limits, which need a database: add --accounting"):
-        written(monkeypatch, tmp_path / "other", MACHINE, accounting=False)
+        config_lines(monkeypatch, tmp_path / "other", MACHINE, accounting=False)
 
 
 def test_limited_partitions_have_a_qos_before_the_controller_starts() -> None:

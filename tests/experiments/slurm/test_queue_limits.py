@@ -15,7 +15,7 @@ from holdfast.experiments.slurm.live_replay import ask_limits
 from holdfast.experiments.slurm.queue_limits import QueueLimits
 from holdfast.experiments.slurm.recorded_limits import read_limits
 from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob, read_replay
-from holdfast.experiments.slurm.submit_lines import read_throttles
+from holdfast.experiments.slurm.submit_lines import JobRequest, read_throttles
 from holdfast.policies.backfilling import BACKFILLING
 from holdfast.workloads.ground.errors import InputError, TraceError
 from holdfast.workloads.machines.machine import Limit, Quota
@@ -87,13 +87,17 @@ def test_a_log_says_nodes_cancellations_and_arrays(tmp_path: Path) -> None:
         "JobID|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes|State|User|Account|Partition|QOS|NodeList\n"
         "5_1|100|100|100|200|100|10|2|COMPLETED|ann|bio|batch|few|n[2,4]\n"
         "6|110|110|Unknown|150|0|20|4|CANCELLED by 0|ben|bio|batch|normal|None assigned\n"
+        "7|110|Unknown|Unknown|140|0|20|4|CANCELLED by 0|ben|bio|batch|normal|None assigned\n"
     )
-    replay = read_replay(log, 4)
+    replay = read_replay(log, 4, requests={6: JobRequest(8)})
     (ran,) = replay.jobs
     assert (ran.place, ran.array, ran.qos, ran.user, ran.account) == (0b101, 5, "few", "ann", "bio")
-    (left,) = replay.cancelled
+    left, never = replay.cancelled
     assert (left.queued, left.end, left.nodes, left.walltime) == (110, 150, 4, 1200)
-    assert {job.cancelled_at for job in replay.table()} == {None, 150}
+    assert (left.user, left.account, left.qos, left.cpus) == ("ben", "bio", "normal", 8)
+    # The dependency of job 7 never came true: it was not in the queue before its end.
+    assert never.queued == never.end == 140
+    assert {job.cancelled_at for job in replay.table()} == {None, 140, 150}
 
 
 def test_a_live_replay_under_limits(
