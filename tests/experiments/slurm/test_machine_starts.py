@@ -187,7 +187,7 @@ def test_the_thread_that_comes_first_decides_about_nodes() -> None:
     assert found == [(2, ("n1",)), (2, ("n2",))]
 
 
-def as_cancelled(time: float, each: PlacedJob) -> PlacedJob:
+def cancellation(time: float, each: PlacedJob) -> PlacedJob:
     """A job that left the queue instead of starting."""
     return each._replace(start=time, end=time, nodes=())
 
@@ -200,13 +200,13 @@ def test_a_cancelled_job_leaves_the_queue_and_its_nodes_when_slurm_cancelled_it(
 
     # Job 2 wants both nodes, and job 3, on the idle one, would run longer than job 1, until job 2 is cancelled at 50.
     waiting = job(1, 0, 100, 4, limit=120), job(3, 20, 90, 4)
-    assert starts_beside(as_cancelled(50, job(2, 10, 0, 4, nodes=2)), *waiting) == {1: 1, 3: 50}
+    assert starts_beside(cancellation(50, job(2, 10, 0, 4, nodes=2)), *waiting) == {1: 1, 3: 50}
     # One that is cancelled before a pass sees it never counts.
-    assert starts_beside(as_cancelled(10.5, job(2, 10, 0, 4, nodes=2)), *waiting) == {1: 1, 3: 21}
+    assert starts_beside(cancellation(10.5, job(2, 10, 0, 4, nodes=2)), *waiting) == {1: 1, 3: 21}
     # In the simulation job 2 starts; its cancellation at 50, or else its limit, ends it. Job 3 waits for both nodes.
     after = job(1, 0, 20, 4, limit=20), job(3, 20, 90, 4, nodes=2)
     for limit, end in ((600, 50), (30, 41)):
-        assert starts_beside(as_cancelled(50, job(2, 10, 0, 4, limit=limit)), *after) == {1: 1, 2: 11, 3: end}
+        assert starts_beside(cancellation(50, job(2, 10, 0, 4, limit=limit)), *after) == {1: 1, 2: 11, 3: end}
 
 
 def test_a_job_is_in_the_queue_when_it_is_eligible() -> None:
