@@ -106,7 +106,7 @@ class LabSlurm:
             row |= job_owner(fields)
             row["node_cores"] = allocated.get(number, {})
             # A lab makes no pass while nodes complete (CompleteWait).
-            place = bisect_right(passes, times["end"])
+            place = bisect_right(passes, times["end"]) if "start" in times else len(passes)
             unused = passes[place] - times["end"] if place < len(passes) else 0.0
             rows.append(row | {"completing": round(max(unused, log.get("completing", 0.0)), 3)})
         return rows

@@ -60,22 +60,22 @@ def machine_decisions(
     decisions = _Decisions(SlurmMachine(machine, submitted, replay.origin), submitted, rule)
     events = [time for job in submitted for time in (job.queued, job.end + job.completing)]
     for first, last in event_groups(events, lag):
-        # A job that is cancelled just now is not looked at any more.
+        # A job that is cancelled just now is not looked at any more; its cancellation is an event, so that others are
+        # cancelled after the lag.
         queue = [
             job for job in submitted if job.queued <= last and (job.start >= first if job.nodes else job.end > last)
         ]
         # Slurm makes no pass while nodes complete, if the record has these times.
         if not queue or any(job.end <= last < job.end + min(LONGEST_STOP, job.completing) for job in jobs):
             continue
-        ran = [job for job in queue if job.nodes]
-        started = [job for job in ran if job.start <= last + lag]
+        started = [job for job in queue if job.start <= last + lag]
         # Which thread comes first is chance, and they choose among other nodes.
         in_order = not started or any(job.by != "backfill" for job in started)
         times = sorted({time for time in events if first <= time <= last})
         would = decisions.starts(times, lag, queue, in_order=in_order)
         within = last + lag + completing
         did = frozenset(job.job_id for job in started)
-        soon = frozenset(job.job_id for job in ran if last + lag < job.start <= within)
+        soon = frozenset(job.job_id for job in queue if job.nodes and last + lag < job.start <= within)
         yield InstantDecision(last, did, would, soon)
 
 
@@ -98,13 +98,13 @@ class _Decisions:
         first, last = times[0], times[-1]
         before = [run for run in self._runs if run.start < first <= _free_at(run.job)]
         # A pass with many starts takes seconds, and each job is planned at its time.
-        starts = iter(sorted(job.start for job in queue if job.nodes and job.start <= last + lag))
+        starts = iter(sorted(job.start for job in queue if job.start <= last + lag))
         mine: dict[int, _Run] = {}
         for now, following in zip(times, [*times[1:], math.inf], strict=True):
             held = [run for run in before if _free_at(run.job) > now]
             own = [run for run in mine.values() if not run.start <= _free_at(run.job) <= now]
             # What Slurm has started by then has the nodes that Slurm chose, if the other jobs leave room.
-            known = [self._as_slurm(run) if run.job.nodes and run.job.start <= last + lag else run for run in own]
+            known = [self._as_slurm(run) if run.job.start <= last + lag else run for run in own]
             state = self._machine.state(run.held for run in [*held, *known])
             if state is None:
                 known = own

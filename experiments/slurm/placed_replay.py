@@ -167,7 +167,7 @@ def _job(path: Path, line: int, row: Mapping[str, Any]) -> PlacedJob:
     left = has_left_queue(row)
     row = {**row, "start": row.get("end")} if left else row
     number, submit, start, end, walltime = (_number(path, line, row, name) for name in _NUMBERS)
-    completing = _number(path, line, row, "completing", 0.0)
+    completing = 0.0 if left else _number(path, line, row, "completing", 0.0)
     eligible = _number(path, line, row, "eligible", submit)
     if number != int(number):
         raise TraceError(path, line, "id must be a whole number")

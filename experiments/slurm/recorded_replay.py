@@ -306,7 +306,7 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
         *(int(number), submit, start, end, int(nodes), walltime, by, place, held, user, account, qos),
         cpus=int(cpus),
         memory=int(memory),
-        completing=completing,
+        completing=0.0 if left else completing,
     )
 
 

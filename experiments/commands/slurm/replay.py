@@ -258,6 +258,8 @@ def _compare_machine(
     row, _, _ = machine_agreement(replay, described, "slurm", SlurmBackfill(), tolerance=60.0, lag=5.0)
     print(f"{placed_summary(replay, described)}\n{agreement_table([row])}")
     print(f"on the nodes that Slurm chose: {row['same_nodes']:,} jobs\n{paced_note(row)}")
+    if len(requests) > len(rows):
+        print(f"{len(requests) - len(rows):,} jobs did not run")
     print(
         f"written to {directory / ACTUAL}; 'holdfast slurm compare {directory} --machine {machine} -o NAME' writes the "
         "decisions that differ"

@@ -71,7 +71,7 @@ def test_a_job_that_was_cancelled_while_it_waited_has_no_start(
     """It has no nodes, or start and end are equal, as Slurm shows them; one that ran has a start of its own."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "machine.toml").write_text(MACHINE)
-    rows = f"{ROW},CANCELLED,", f"3,6,1,1,,,,,60,{start},9.5,,,,,CANCELLED by 0,8"
+    rows = f"{ROW},CANCELLED,", f"3,6,1,1,,,,,60,{start},9.5,,,0.5,,CANCELLED by 0,8"
     place = write_replay(tmp_path, *rows, head=f"{HEAD},state,eligible")
     replay = read_placed_replay(place)
     assert [job.job_id for job in replay.jobs] == [2]
