@@ -220,27 +220,27 @@ def _compare_machine_replays(arguments: Arguments, site: _Site | None) -> None:
 
 def _limits(path: str) -> tuple[QueueLimits, Mapping[int, JobRequest]]:
     """Limits of a snapshot or a replay, and what the jobs asked for."""
-    from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits, remark_on_owners
-    from holdfast.experiments.slurm.recorded_replay import LIMITS
+    from holdfast.experiments.slurm.queue_limits import QueueLimits
+    from holdfast.experiments.slurm.recorded_limits import read_limits
     from holdfast.experiments.slurm.site_snapshot import is_snapshot, read_snapshot
     from holdfast.experiments.slurm.submit_lines import read_requests, read_throttles
-    from holdfast.experiments.terminal import warn
+    from holdfast.experiments.terminal import note
     from holdfast.workloads.ground.files import read_text
-    from holdfast.workloads.machines.slurm_limits import enforces_limits
+    from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES, enforces_limits, limits_from_tables
 
-    if not is_snapshot(path):
-        stored = Path(path) / LIMITS
-        return QueueLimits(qos=read_qos_limits(stored)) if stored.is_file() else NO_LIMITS, {}
-    snapshot = read_snapshot(path)
-    submits, qos, owners, config = (
-        snapshot.find(name) for name in ("submits.txt", "qos.txt", "associations.txt", "config.txt")
-    )
-    if config is not None and not enforces_limits(read_text(config)):
-        qos = owners = None
-    if owners is not None and (remark := remark_on_owners(owners)):
-        warn("slurm compare", remark)
+    submits = None
+    if is_snapshot(path):
+        snapshot = read_snapshot(path)
+        submits, config = snapshot.find("submits.txt"), snapshot.find("config.txt")
+        enforced = config is None or enforces_limits(read_text(config))
+        tables = [snapshot.find(name) for name in LIMIT_TABLES] if enforced else []
+        found = limits_from_tables({table: read_text(table) for table in tables if table is not None})
+    else:
+        found = read_limits(Path(path)) or limits_from_tables({})
+    for remark in found.remarks:
+        note(f"note: {remark}")
     throttles, requests = ({}, {}) if submits is None else (read_throttles(submits), read_requests(submits))
-    return QueueLimits(throttles, {} if qos is None else read_qos_limits(qos)), requests
+    return QueueLimits(throttles, found.limits), requests
 
 
 @dataclass(frozen=True)
