@@ -150,7 +150,8 @@ def _draw_marks(
 def _limit_time_axis(axes: Axes, rows: Sequence[Call]) -> None:
     earliest = min((_minutes(call, call.notice) for call in rows if call.notice is not None), default=-5.0)
     latest = max(
-        _minutes(call, at) for call in rows for at in (call.arrival, call.start, call.timed_out) if at is not None
+        (_minutes(call, at) for call in rows for at in (call.arrival, call.start, call.timed_out) if at is not None),
+        default=5.0,
     )
     axes.set_xlim(min(earliest, -5.0) - 1.5, max(latest, 5.0) + 1.5)
     if latest >= _LATEST:
