@@ -23,8 +23,8 @@ from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.job_ids import job_id_text
 from holdfast.workloads.ground.numbers import decimal
-from holdfast.workloads.ground.parameters import Group, Parameter, Seconds, Share, Values, duration, whole
-from holdfast.workloads.ground.units import LARGEST_SIZE, duration_text
+from holdfast.workloads.ground.parameters import Group, Parameter, Seconds, Share, Values, Walltime, walltime, whole
+from holdfast.workloads.ground.units import LARGEST_SIZE
 from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
@@ -71,15 +71,8 @@ def _factor(text: str, word: str) -> float:
     return value
 
 
-def _time(text: str, legal: str = "a duration above 0") -> float:
-    value = duration(text)
-    if not value > 0:
-        raise ParameterError("", legal, text)
-    return value
-
-
-def _times(text: str) -> tuple[float, ...]:
-    return tuple(_time(word, "durations above 0") for word in text.split(","))
+def _walltimes(text: str) -> tuple[float, ...]:
+    return tuple(map(walltime, text.split(",")))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -114,14 +107,17 @@ class Arguments:
         ),
     ] = None
     walltime: Annotated[
-        float | None,
-        Values("TIME", _time, duration_text, "s"),
-        Parameter("walltime that you would ask for", default="not known", group=_JOB),
+        Walltime | None,
+        Parameter("walltime that you would ask for: seconds, or [D-]HH:MM:SS", default="not known", group=_JOB),
     ] = None
     walltimes: Annotated[
         tuple[float, ...] | None,
-        Values("TIME", _times, unit="s"),
-        Parameter("walltimes to try at the first size", default="a grid from quantiles of the runtime", group=_JOB),
+        Values("TIME,...", _walltimes),
+        Parameter(
+            "walltimes to try at the first size: seconds, or [D-]HH:MM:SS",
+            default="a grid from quantiles of the runtime",
+            group=_JOB,
+        ),
     ] = None
     checkpoint: Annotated[
         Seconds | None, Parameter("time to write a checkpoint", default="no checkpoints", group=_JOB)

@@ -20,7 +20,7 @@ from holdfast.experiments.commands.options.machine_states import NodeRequest, de
 from holdfast.experiments.commands.options.site_snapshots import site_question
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.parameters import Nodes, Parameter, SecondsAbove0
+from holdfast.workloads.ground.parameters import Nodes, Parameter, Walltime
 from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
@@ -46,7 +46,10 @@ class Arguments:
     nodes: Annotated[
         Nodes | None, Parameter("nodes of a job that is submitted now", default="none is", group=_JOBS)
     ] = None
-    walltime: Annotated[SecondsAbove0 | None, Parameter("walltime of that job", default="no job", group=_JOBS)] = None
+    walltime: Annotated[
+        Walltime | None,
+        Parameter("walltime of that job: seconds, or [D-]HH:MM:SS", default="no job", group=_JOBS),
+    ] = None
     user: Annotated[str, Parameter("user of that job", default="unknown", group=_JOBS)] = ""
     project: Annotated[str, Parameter("project of that job", default="unknown", group=_JOBS)] = ""
     request: NodeRequest
