@@ -22,7 +22,7 @@ from holdfast.simulator.resources.loop_arguments import (
 )
 from holdfast.simulator.resources.loop_state import CHANGED, NOW, PASSES, RELEASED
 from holdfast.simulator.resources.node_choice import place
-from holdfast.simulator.resources.node_windows import is_closed
+from holdfast.simulator.resources.window_checks import is_closed
 
 __all__ = ["measure_stranded_amounts"]
 
