@@ -98,14 +98,14 @@ def loop_outcome(columns: ReplayColumns, pools: NodePools, given: LoopArguments)
     order = columns.arrival.tolist()
     starts: list[JobStart | None] = [None] * len(order)
     for run in last:
-        starts[order[run.job]] = job_starts.of(run)
+        starts[order[run.job]] = job_starts.make(run)
     passes, resources = int(records.state[PASSES]), len(columns.table.resources)
     return LoopOutcome(
         starts,
         _by_row(columns, lives.submits),
         _by_row(columns, lives.arrivals),
         [None if tick < 0 else tick for tick in _by_row(columns, lives.gone)],
-        [(order[run.job], job_starts.of(run)) for run in past],
+        [(order[run.job], job_starts.make(run)) for run in past],
         np.asarray(records.instants, np.int64)[:passes],
         np.asarray(records.stranded, np.int64)[: passes * resources].reshape(passes, resources),
     )
@@ -194,21 +194,21 @@ class _JobStarts:
         nodes = pools.nodes(list(pooled.values()))
         return {first: (own, pools.amounts(run)) for (first, run), own in zip(pooled.items(), nodes, strict=True)}
 
-    def of(self, run: _Run) -> JobStart:
+    def make(self, run: _Run) -> JobStart:
         """Where and when a run was."""
         columns, causes, stopped = self._columns, self._causes[run.job], self._stopped[run.job]
         return JobStart(
             run.start,
             run.end,
             columns.table.machine.partitions[self._partitions[run.option]].name,
-            *self._nodes_of(run),
+            *self._job_nodes(run),
             None if stopped < 0 else columns.limits.limits[stopped],
             job_wait(columns, self._order, causes),
             self._places[run.first],
             backfilled=bool(causes[BACKFILLED]),
         )
 
-    def _nodes_of(self, run: _Run) -> tuple[Sequence[int], tuple[tuple[int, ...], ...]]:
+    def _job_nodes(self, run: _Run) -> tuple[Sequence[int], tuple[tuple[int, ...], ...]]:
         """The nodes of a run, and what it took of each."""
         if run.first in self._pooled:
             return self._pooled[run.first]

@@ -232,7 +232,7 @@ class NodeCollection:
             machine.preempt(run, reason)
         warned = [run for run in victims if run.malleable]
         others = {node for nodes in ordinary.values() for node in nodes} - {chosen}
-        held = self._hold_nodes_of(warned, chosen, sorted(others))
+        held = self._hold_left_nodes(warned, chosen, sorted(others))
         self._note(f"from {', '.join(str(run.job_id) for run in victims)} (the cheapest node, {lost})")
         for run in lenders:
             nodes = [node for node in held if node in ordinary[run]]
@@ -245,8 +245,8 @@ class NodeCollection:
             if run.over:
                 self.released.update(run.taken)
 
-    def _hold_nodes_of(self, warned: Sequence[SharedRun], chosen: int, others: Sequence[int]) -> list[int]:
-        """Hold a node, then others that have room when these runs have left, while any is missing; returns them."""
+    def _hold_left_nodes(self, warned: Sequence[SharedRun], chosen: int, others: Sequence[int]) -> list[int]:
+        """Hold a node, then others that have room when runs under warning have left, while any is missing."""
         held = []
         for node in (chosen, *others):
             if self._missing <= 0:

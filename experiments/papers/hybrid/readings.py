@@ -376,7 +376,7 @@ def _reach(tables: Tables, screened: bool) -> list[Verdict]:
     levels = np.array([[label in score.choice.name.split() for label in responses.labels] for score in near])
     promised = predict_claims(responses.model.predict(levels), responses, years)
     most, best = _most_claims(held), max(score.held for score in last)
-    never, apart = _never_held(responses.claims, held, last), _never_together(responses.claims, held)
+    never, apart = _hopeless_claims(responses.claims, held, last), _exclusive_pairs(responses.claims, held)
     return [
         Statement(f"One reading has {_AIM} of the claims decided as printed", "", HYPOTHESIS).exact_verdict(
             max(most, best) >= _AIM,
@@ -393,7 +393,7 @@ def _most_claims(held: HeldClaims) -> int:
     return int(held.sum(axis=1).max())
 
 
-def _never_held(claims: Sequence[str], held: HeldClaims, finalists: Sequence[Score]) -> list[str]:
+def _hopeless_claims(claims: Sequence[str], held: HeldClaims, finalists: Sequence[Score]) -> list[str]:
     """Claims that hold under no reading by its means, and under no finalist, whatever a few years promise."""
     under_some = {
         name for score in finalists for name, (_, found) in score.found.items() if found.outcome is Outcome.HOLDS
@@ -401,7 +401,7 @@ def _never_held(claims: Sequence[str], held: HeldClaims, finalists: Sequence[Sco
     return [name for name, own in zip(claims, held.T, strict=True) if name not in under_some and not own.any()]
 
 
-def _never_together(claims: Sequence[str], held: HeldClaims) -> list[str]:
+def _exclusive_pairs(claims: Sequence[str], held: HeldClaims) -> list[str]:
     """Pairs of claims that each hold under some reading by its means, but never under the same."""
     possible = [(name, own) for name, own in zip(claims, held.T, strict=True) if own.any()]
     return [f"{one} and {other}" for (one, a), (other, b) in combinations(possible, 2) if not (a & b).any()]
