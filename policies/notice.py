@@ -109,7 +109,7 @@ class Weigh:
     def __call__(self, view: SystemView, request: Request) -> list[Action]:
         sources = _Sources(view, request, self.price)
         reserving, expected, chosen = sources.weigh_reservation()
-        ignoring = sources.weigh_ignoring()
+        ignoring = sources.cost_without_reservation()
         preempted = [item for item in chosen if item.key in sources.late]
         held = sources.unwanted + sum(item.weight for item in chosen if item.key not in sources.late)
         plans = [
@@ -174,7 +174,7 @@ class _Sources:
         chosen = _cheapest(victims + free_nodes, left)
         return cost + sum(item.cost for item in chosen), expected, chosen
 
-    def weigh_ignoring(self) -> int:
+    def cost_without_reservation(self) -> int:
         """The cost without a reservation: a job that starts meanwhile loses at most its progress until the arrival."""
         successors = [
             Item(self._progress_price * nodes * max(0, self._arrival - end), job_id, nodes)
