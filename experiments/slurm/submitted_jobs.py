@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.experiments.slurm.job_chain import MINUTE, whole_minutes
 from holdfast.experiments.slurm.request_options import sbatch_options
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.logs.trace import Trace, TraceJob
 from holdfast.workloads.machines.request import ResourceRequest
 

@@ -10,7 +10,7 @@ from typing import Any
 from holdfast.simulator.resources.free_amounts import add_amounts
 from holdfast.simulator.resources.loop_arguments import Choice, Needs, Nodes, Plan, Rule, Runs, Windows
 from holdfast.simulator.resources.node_choice import place
-from holdfast.simulator.resources.node_windows import STANDING, UNTIL, WINDOW
+from holdfast.simulator.resources.window_checks import STANDING, UNTIL, WINDOW
 
 __all__ = ["append_head", "earliest_time", "keep_heads"]
 
