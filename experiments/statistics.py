@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 __all__ = [
     "Interval",

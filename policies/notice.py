@@ -107,48 +107,15 @@ class Weigh:
     price: float = 1.0
 
     def __call__(self, view: SystemView, request: Request) -> list[Action]:
-        arrival = request.estimated_arrival
-        # While no job waits, free nodes stay free: neither holding them nor taking them at the arrival costs anything.
-        holding_price, progress_price = (self.price, 1) if view.queue else (0.0, 0)
-        holdable = _holdable(view, request)
-        unwanted = min(holdable, view.free - _usable_nodes(view))
-        wanted_by_jobs = holdable - unwanted
-        until_arrival = max(0, arrival - view.now)
-        missing = request.nodes - unwanted
-        due = arrival + TOLERANCE
-        eligible = [run for run in view.running if not run.planned and not run.borrowed]
-        leaving = sorted((run.expected_end, run.job_id, run.nodes) for run in eligible if run.expected_end <= due)
-        staying = [run for run in eligible if run.expected_end > due and run.type is not ON_DEMAND]
-        at_arrival = {run.job_id: Item(_late(view, arrival, run), run.job_id, run.nodes) for run in staying}
-        early = {run.job_id: _early(view, arrival, run, holding_price) for run in staying}
-
-        # With a reservation, which collects what running jobs release and takes the cheapest of the other nodes.
-        expected: list[Action] = []
-        reserving, left = 0, missing
-        for end, job_id, nodes in leaving:
-            if left <= 0:
-                break
-            expected.append(Expect(job_id))
-            reserving += min(nodes, left) * round(holding_price * max(0, arrival - end))
-            left -= nodes
-        victims = [Item(min(item.cost, early[key].cost), key, item.weight) for key, item in at_arrival.items()]
-        free_nodes = _pieces(wanted_by_jobs, round(holding_price * until_arrival))
-        chosen = _cheapest(victims + free_nodes, left)
-        reserving += sum(item.cost for item in chosen)
-
-        # Without: a job that starts on the nodes meanwhile loses at most its progress until the arrival.
-        successors = [
-            Item(progress_price * nodes * max(0, arrival - end), job_id, nodes) for end, job_id, nodes in leaving
-        ]
-        successors += _pieces(wanted_by_jobs, progress_price * until_arrival)
-        ignoring = sum(item.cost for item in _cheapest([*at_arrival.values(), *successors], missing))
-
-        preempted = [item for item in chosen if item.key in at_arrival]
-        held = unwanted + sum(item.weight for item in chosen if item.key not in at_arrival)
+        sources = _Sources(view, request, self.price)
+        reserving, expected, chosen = sources.weigh_reservation()
+        ignoring = sources.cost_without_reservation()
+        preempted = [item for item in chosen if item.key in sources.late]
+        held = sources.unwanted + sum(item.weight for item in chosen if item.key not in sources.late)
         plans = [
-            Preempt(item.key, early[item.key].at, reason="right after a checkpoint")
+            Preempt(item.key, sources.early[item.key].at, reason="right after a checkpoint")
             for item in preempted
-            if item.cost < at_arrival[item.key].cost
+            if item.cost < sources.late[item.key].cost
         ]
         preempts_at_arrival = len(plans) < len(preempted)
         if reserving > ignoring or (reserving == ignoring and preempts_at_arrival):
@@ -156,6 +123,65 @@ class Weigh:
         hour = 3600 * SECOND
         reason = f"worth {reserving / hour:.1f} lost node-hours, preempting at the arrival {ignoring / hour:.1f}"
         return [Hold(held, reason=reason), *expected, *plans]
+
+
+class _Sources:
+    """Nodes for a request, and what they cost [node-ticks].
+
+    Parameters
+    ----------
+    view, request
+        The machine at the notice, and the request.
+    price
+        As of :class:`Weigh`.
+
+    Attributes
+    ----------
+    unwanted
+        Free nodes that no waiting job can use.
+    late, early
+        Preemptions of each job that runs beyond the estimated arrival: at the arrival, and before.
+    """
+
+    def __init__(self, view: SystemView, request: Request, price: float) -> None:
+        self._arrival = arrival = request.estimated_arrival
+        self._until_arrival = max(0, arrival - view.now)
+        # While no job waits, free nodes stay free: neither holding them nor taking them at the arrival costs anything.
+        self._holding_price, self._progress_price = (price, 1) if view.queue else (0.0, 0)
+        holdable = _holdable(view, request)
+        self.unwanted = min(holdable, view.free - _usable_nodes(view))
+        self._wanted_by_jobs = holdable - self.unwanted
+        self._missing = request.nodes - self.unwanted
+        due = arrival + TOLERANCE
+        eligible = [run for run in view.running if not run.planned and not run.borrowed]
+        self._leaving = sorted((run.expected_end, run.job_id, run.nodes) for run in eligible if run.expected_end <= due)
+        staying = [run for run in eligible if run.expected_end > due and run.type is not ON_DEMAND]
+        self.late = {run.job_id: Item(_late(view, arrival, run), run.job_id, run.nodes) for run in staying}
+        self.early = {run.job_id: _early(view, arrival, run, self._holding_price) for run in staying}
+
+    def weigh_reservation(self) -> tuple[int, list[Expect], list[Item]]:
+        """The cost of a reservation, the jobs whose end it expects, and the free nodes and victims that it takes."""
+        expected: list[Expect] = []
+        cost, left = 0, self._missing
+        for end, job_id, nodes in self._leaving:
+            if left <= 0:
+                break
+            expected.append(Expect(job_id))
+            cost += min(nodes, left) * round(self._holding_price * max(0, self._arrival - end))
+            left -= nodes
+        victims = [Item(min(item.cost, self.early[key].cost), key, item.weight) for key, item in self.late.items()]
+        free_nodes = _pieces(self._wanted_by_jobs, round(self._holding_price * self._until_arrival))
+        chosen = _cheapest(victims + free_nodes, left)
+        return cost + sum(item.cost for item in chosen), expected, chosen
+
+    def cost_without_reservation(self) -> int:
+        """The cost without a reservation: a job that starts meanwhile loses at most its progress until the arrival."""
+        successors = [
+            Item(self._progress_price * nodes * max(0, self._arrival - end), job_id, nodes)
+            for end, job_id, nodes in self._leaving
+        ]
+        successors += _pieces(self._wanted_by_jobs, self._progress_price * self._until_arrival)
+        return sum(item.cost for item in _cheapest([*self.late.values(), *successors], self._missing))
 
 
 class _EarlyPreemption(NamedTuple):

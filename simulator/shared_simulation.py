@@ -111,12 +111,13 @@ def simulate_shared_nodes(
     machine = SharedMachine(workload.table, workload.placement, options, whole=whole, closures=closures)
     engine = SharedEngine(machine, jobs, mechanism, options, depth, state, progress, book, past, origin)
     engine.run()
-    ended = [(job.state.first_submit, job.state.end) for job in jobs if job.state.end is not None]
-    opened = min((submit for submit, _ in ended), default=None)
+    ended = [job.state for job in jobs if job.state.end is not None]
+    # A limit may keep a preempted job from running again.
+    ran = [*ended, *(item.job.state for item in machine.stretches)]
+    opened = min(job.first_submit for job in ran) if ended else None
     if opened is not None and state is not None:
         opened = state.begin
-    # A limit may keep a preempted job, which ran at the beginning, from running again.
-    last = max((*(end for _, end in ended), *(item.end for item in machine.stretches)), default=0)
+    last = max((*(job.end or 0 for job in ended), *(item.end for item in machine.stretches)), default=0)
     if last + abs(origin) > LAST_TICK:
         raise InputError("the jobs take longer than a simulation may")
     # Windows may last longer than the jobs.

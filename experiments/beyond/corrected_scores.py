@@ -14,7 +14,7 @@ from holdfast.experiments.forecast.track_record import BackTest, correct_past
 from holdfast.experiments.forecast.wait_quantiles import WaitQuantiles
 from holdfast.experiments.statistics import clustered_interval, median_gap
 from holdfast.experiments.study.experiment import Row
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 __all__ = ["CORRECTED", "METHODS", "SUBMITTED", "WAITING", "inside", "method_errors", "score_rows", "summary", "thirds"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from holdfast.simulator.results.result import Result
 from holdfast.workloads.ground.errors import InputError, ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.logs.trace import Trace, TraceJob
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.machines.machine_file import make_machine

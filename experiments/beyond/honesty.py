@@ -27,7 +27,7 @@ from holdfast.experiments.study.simulation_cache import Traces
 from holdfast.experiments.study.verdicts import Verdict
 from holdfast.simulator import simulate
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.hybrid.assignment import assign
 from holdfast.workloads.hybrid.groups import group_names

@@ -16,7 +16,7 @@ from holdfast.experiments.study.measurement_table import Measured
 from holdfast.experiments.study.rules import AtLeast
 from holdfast.experiments.study.simulation_cache import SIX
 from holdfast.experiments.study.verdicts import Outcome, Statement, Verdict
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 __all__ = [
     "SAME_ORDER",

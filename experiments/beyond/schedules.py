@@ -16,7 +16,7 @@ from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
 from holdfast.experiments.forecast.sources import result_trace
 from holdfast.simulator import simulate
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.hybrid.assignment import as_rigid
 from holdfast.workloads.logs.readers import read_trace
 from holdfast.workloads.theta.generator import generate

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from holdfast.experiments.beyond.schedules import GENERATED, RECORDED, SIMULATED
 from holdfast.experiments.statistics import Interval, clustered_interval, median_gap
 from holdfast.experiments.study.experiment import Row
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 __all__ = [
     "LEVELS",

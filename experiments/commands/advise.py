@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 from holdfast.experiments.commands.options.arguments import JOB_ID, check_outputs, json_file
 from holdfast.experiments.commands.options.cluster_state_options import (
     DrawingOptions,
+    Present,
     PresentOptions,
+    Question,
     RuleOptions,
     read_present,
     read_record,
@@ -21,16 +23,19 @@ from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.job_ids import job_id_text
 from holdfast.workloads.ground.numbers import decimal
-from holdfast.workloads.ground.parameters import Group, Parameter, Seconds, Share, Values, duration, whole
-from holdfast.workloads.ground.units import LARGEST_SIZE, duration_text
+from holdfast.workloads.ground.parameters import Group, Parameter, Seconds, Share, Values, Walltime, walltime, whole
+from holdfast.workloads.ground.units import LARGEST_SIZE
 from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import numpy as np
 
+    from holdfast.experiments.forecast.advice import Advice
     from holdfast.experiments.forecast.machine_requests import MachineRequests
+    from holdfast.experiments.forecast.track_record import Quality
     from holdfast.policies.planning.waits.model import WaitModel
     from holdfast.workloads.distributions.distribution import Distribution
     from holdfast.workloads.machines.request import ResourceRequest
@@ -66,15 +71,8 @@ def _factor(text: str, word: str) -> float:
     return value
 
 
-def _time(text: str, legal: str = "a duration above 0") -> float:
-    value = duration(text)
-    if not value > 0:
-        raise ParameterError("", legal, text)
-    return value
-
-
-def _times(text: str) -> tuple[float, ...]:
-    return tuple(_time(word, "durations above 0") for word in text.split(","))
+def _walltimes(text: str) -> tuple[float, ...]:
+    return tuple(map(walltime, text.split(",")))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -109,14 +107,17 @@ class Arguments:
         ),
     ] = None
     walltime: Annotated[
-        float | None,
-        Values("TIME", _time, duration_text, "s"),
-        Parameter("walltime that you would ask for", default="not known", group=_JOB),
+        Walltime | None,
+        Parameter("walltime that you would ask for: seconds, or [D-]HH:MM:SS", default="not known", group=_JOB),
     ] = None
     walltimes: Annotated[
         tuple[float, ...] | None,
-        Values("TIME", _times, unit="s"),
-        Parameter("walltimes to try at the first size", default="a grid from quantiles of the runtime", group=_JOB),
+        Values("TIME,...", _walltimes),
+        Parameter(
+            "walltimes to try at the first size: seconds, or [D-]HH:MM:SS",
+            default="a grid from quantiles of the runtime",
+            group=_JOB,
+        ),
     ] = None
     checkpoint: Annotated[
         Seconds | None, Parameter("time to write a checkpoint", default="no checkpoints", group=_JOB)
@@ -152,53 +153,56 @@ class Arguments:
     )
 
 
+@dataclass(frozen=True)
+class _Job:
+    """The job that the options describe.
+
+    Attributes
+    ----------
+    nodes
+        Its first size; None: it waits already, and has its size.
+    sizes
+        Other sizes, with the runtime relative to that at the first.
+    runtimes
+        Its distribution or past runs; None: those of jobs like it in the log.
+    requests
+        What it asks of a machine at each size.
+    """
+
+    nodes: int | None
+    sizes: Mapping[int, float]
+    runtimes: Distribution | np.ndarray | None
+    requests: Mapping[int, ResourceRequest] = field(default_factory=dict)
+
+    @property
+    def every_size(self) -> tuple[int, ...]:
+        """The first size and the others."""
+        return () if self.nodes is None else (self.nodes, *self.sizes)
+
+
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from holdfast.experiments.forecast.advice import advise
     from holdfast.experiments.forecast.history import read_history
-    from holdfast.experiments.forecast.report import (
-        FROM_NOW,
-        advice_document,
-        advice_sentence,
-        advice_table,
-        quality_sentence,
-    )
+    from holdfast.experiments.forecast.report import advice_document
 
     question = site_question("advise", arguments.present, arguments.rules)
     drawing = arguments.drawing.keywords(question.rules)
-    job, walltime = arguments.job, arguments.walltime
-    nodes, sizes = _sizes(arguments) if job is None else _no_request(arguments, job)
-    if arguments.restart is not None and arguments.checkpoint is None:
-        raise InputError("--restart reads a checkpoint; give the time to write one with --checkpoint TIME")
-    runtimes = _runtimes(arguments)
-    if walltime is None and runtimes is None and job is None:
-        raise InputError(
-            "give the walltime that you would ask for as --walltime, or runtimes of the job as --runs or --distribution"
-        )
+    job = _read_job(arguments)
     prices = _prices(arguments)
     check_outputs(arguments.json, arguments.plot)
-    if describes_machine(question.rules.machine):
-        present = read_machine_present(question)
-    elif arguments.request.given:
-        raise InputError(f"--{arguments.request.given[0]} needs a machine file, as --machine site.toml")
-    else:
-        present = read_present(question)
-    requests: dict[int, ResourceRequest] = {}
-    if present.requests is not None and nodes is not None:
-        nodes, sizes, requests = _on_machine(arguments, present.requests, nodes, sizes)
-    for size in () if nodes is None else (nodes, *sizes):
-        if size > present.state.nodes:
-            raise ParameterError("--nodes", f"at most the {present.state.nodes:,} {present.unit} of the machine", size)
+    present = _read_state(question, arguments.request)
+    job = _fit_to_machine(job, arguments, present)
     record = read_record(question, present, arguments.drawing, "history")
     advice = advise(
         present.state,
         read_history(present.trace, present.at, fit=arguments.drawing.fit, least=arguments.drawing.least),
-        nodes=nodes,
-        walltime=walltime,
-        job=job,
-        runtimes=runtimes,
+        nodes=job.nodes,
+        walltime=arguments.walltime,
+        job=arguments.job,
+        runtimes=job.runtimes,
         walltimes=arguments.walltimes,
-        sizes=sizes,
+        sizes=job.sizes,
         checkpoint=arguments.checkpoint,
         restart=arguments.restart or 0.0,
         user=arguments.user,
@@ -206,36 +210,47 @@ def main(arguments: Arguments) -> None:
         prices=prices,
         record=record,
         machine=present.requests,
-        requests=requests,
+        requests=job.requests,
         **drawing,
     )
     for text in present.assumptions:
         warn("advise", text)
     # The requests are those of a job that is submitted now, unless it waits already.
-    quality = record.quality(waiting=job is not None)
+    quality = record.quality(waiting=arguments.job is not None)
     if arguments.json != "-":
-        print(present.sentence())
-        print(in_unit(advice_sentence(advice), present.unit))
-        print(advice_table(advice, present.unit, FROM_NOW))
-        print(quality_sentence(quality))
+        _print_answer(advice, present, quality)
     if arguments.json is not None:
         about = {"log": arguments.present.log, "seed": drawing["seed"], **present.facts()}
         write_document(arguments.json, advice_document(advice, **about, quality=[quality.row()]))
     if arguments.plot is not None:
-        from holdfast.experiments.figures.planning.advice import plot_advice
-        from holdfast.experiments.figures.style import relabel, save
-
-        for path in save(relabel(plot_advice(advice.rows(), advice.responses), present.unit), arguments.plot):
-            if arguments.json != "-":
-                print(f"drawn in {path}")
+        paths = _draw(advice, present.unit, arguments.plot)
+        if arguments.json != "-":
+            print(*(f"drawn in {path}" for path in paths), sep="\n")
 
 
-def _no_request(arguments: Arguments, job: int) -> tuple[None, dict[int, float]]:
-    """Nothing, since the waiting job says it."""
+def _read_job(arguments: Arguments) -> _Job:
+    """The job that the options describe, if they describe one."""
+    nodes: int | None = None
+    sizes: dict[int, float] = {}
+    if arguments.job is None:
+        nodes, sizes = _sizes(arguments)
+    else:
+        _check_no_request(arguments, arguments.job)
+    if arguments.restart is not None and arguments.checkpoint is None:
+        raise InputError("--restart reads a checkpoint; give the time to write one with --checkpoint TIME")
+    runtimes = _runtimes(arguments)
+    if arguments.walltime is None and runtimes is None and arguments.job is None:
+        raise InputError(
+            "give the walltime that you would ask for as --walltime, or runtimes of the job as --runs or --distribution"
+        )
+    return _Job(nodes, sizes, runtimes)
+
+
+def _check_no_request(arguments: Arguments, job: int) -> None:
+    """Refuse options of a job that is submitted now, since the job waits already."""
     for name in ("nodes", "walltime", "serial", "user", "project", *arguments.request.given):
         if name in arguments.request.given or getattr(arguments, name):
             raise InputError(f"--job {job_id_text(job)} asks for its own nodes and walltime; leave out --{name}")
-    return None, {}
 
 
 def _sizes(arguments: Arguments) -> tuple[int, dict[int, float]]:
@@ -259,15 +274,52 @@ def _sizes(arguments: Arguments) -> tuple[int, dict[int, float]]:
     return first, found
 
 
-def _on_machine(
-    arguments: Arguments, machine: MachineRequests, nodes: int, sizes: Mapping[int, float]
-) -> tuple[int, dict[int, float], dict[int, ResourceRequest]]:
-    """The sizes in the unit of the machine, and what the job asks at each."""
+def _read_state(question: Question, request: NodeRequest) -> Present:
+    """The machine now."""
+    if describes_machine(question.rules.machine):
+        return read_machine_present(question)
+    if request.given:
+        raise InputError(f"--{request.given[0]} needs a machine file, as --machine site.toml")
+    return read_present(question)
+
+
+def _fit_to_machine(job: _Job, arguments: Arguments, present: Present) -> _Job:
+    """The job with its sizes in the unit of the machine, and with its requests."""
+    if job.nodes is not None and present.requests is not None:
+        job = _on_machine(job, job.nodes, arguments, present.requests)
+    for size in job.every_size:
+        if size > present.state.nodes:
+            raise ParameterError("--nodes", f"at most the {present.state.nodes:,} {present.unit} of the machine", size)
+    return job
+
+
+def _on_machine(job: _Job, nodes: int, arguments: Arguments, machine: MachineRequests) -> _Job:
     walltime = arguments.walltime or 1.0
-    asked = {count: arguments.request.request(count)._replace(account=arguments.project) for count in (nodes, *sizes)}
-    units = {count: machine.size(request, walltime, arguments.user) for count, request in asked.items()}
-    others = {units[count]: factor for count, factor in sizes.items()}
-    return units[nodes], others, {units[count]: request for count, request in asked.items()}
+    asked = {size: arguments.request.request(size)._replace(account=arguments.project) for size in job.every_size}
+    units = {size: machine.size(request, walltime, arguments.user) for size, request in asked.items()}
+    return replace(
+        job,
+        nodes=units[nodes],
+        sizes={units[size]: factor for size, factor in job.sizes.items()},
+        requests={units[size]: request for size, request in asked.items()},
+    )
+
+
+def _print_answer(advice: Advice, present: Present, quality: Quality) -> None:
+    from holdfast.experiments.forecast.report import FROM_NOW, advice_sentence, advice_table, quality_sentence
+
+    print(present.sentence())
+    print(in_unit(advice_sentence(advice), present.unit))
+    print(advice_table(advice, present.unit, FROM_NOW))
+    print(quality_sentence(quality))
+
+
+def _draw(advice: Advice, unit: str, name: str) -> tuple[Path, ...]:
+    """Draw the answer, and return the files."""
+    from holdfast.experiments.figures.planning.advice import plot_advice
+    from holdfast.experiments.figures.style import relabel, save
+
+    return save(relabel(plot_advice(advice.rows(), advice.responses), unit), name)
 
 
 def _runtimes(arguments: Arguments) -> Distribution | np.ndarray | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from holdfast.experiments.commands.options.arguments import JOB_ID, check_outputs, json_file
 from holdfast.experiments.commands.options.cluster_state_options import (
     DrawingOptions,
+    Present,
     PresentOptions,
     RuleOptions,
     read_present,
@@ -20,10 +21,11 @@ from holdfast.experiments.commands.options.machine_states import NodeRequest, de
 from holdfast.experiments.commands.options.site_snapshots import site_question
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.parameters import Nodes, Parameter, SecondsAbove0
+from holdfast.workloads.ground.parameters import Nodes, Parameter, Walltime
 from holdfast.workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
+    from holdfast.experiments.forecast.forecasts import Forecast
     from holdfast.experiments.forecast.machine_requests import MachineRequests
     from holdfast.experiments.forecast.machine_state import MachineState
 
@@ -46,7 +48,10 @@ class Arguments:
     nodes: Annotated[
         Nodes | None, Parameter("nodes of a job that is submitted now", default="none is", group=_JOBS)
     ] = None
-    walltime: Annotated[SecondsAbove0 | None, Parameter("walltime of that job", default="no job", group=_JOBS)] = None
+    walltime: Annotated[
+        Walltime | None,
+        Parameter("walltime of that job: seconds, or [D-]HH:MM:SS", default="no job", group=_JOBS),
+    ] = None
     user: Annotated[str, Parameter("user of that job", default="unknown", group=_JOBS)] = ""
     project: Annotated[str, Parameter("project of that job", default="unknown", group=_JOBS)] = ""
     request: NodeRequest
@@ -99,36 +104,45 @@ def main(arguments: Arguments) -> None:
         in_unit(sentence(found, job_id, present.moment), present.unit)
         for job_id in (found.ids if asked is not None else ())
     ]
-    if arguments.json != "-":
-        print("\n".join([present.sentence(), *answers]))
+    lead = [present.sentence(), *answers]
+    shows = arguments.json != "-"
+    if shows:
+        print("\n".join(lead))
         print(table(found, present.unit, FROM_NOW))
     if arguments.json is not None:
         write_document(
             arguments.json, document(found, log=arguments.present.log, seed=drawing["seed"], **present.facts())
         )
     if arguments.report is not None:
-        from holdfast.experiments.forecast.page import write_page
-
-        write_page(
-            arguments.report, found, title=Path(arguments.present.log).name, lead=[present.sentence(), *answers],
-            moment=present.moment, zone=present.log_clock.zone, unit=present.unit,
-            notes=[*present.assumptions, *present.warnings],
-            command=command_line(
-                "forecast", arguments.present, arguments, arguments.request, arguments.rules,
-                arguments.rules.reading, arguments.drawing,
-            ),
-        )  # fmt: skip
-        if arguments.json != "-":
+        _write_page(arguments.report, found, present, lead, arguments)
+        if shows:
             print(f"written to {arguments.report}")
     if arguments.plot is not None:
-        from holdfast.experiments.figures.planning.forecasts import plot_forecast
-        from holdfast.experiments.figures.style import relabel, save
+        paths = _draw(found, state.at, present.unit, arguments.plot)
+        if shows:
+            print(*(f"drawn in {path}" for path in paths), sep="\n")
 
-        for path in save(
-            relabel(plot_forecast(found.rows(), found.waits, found.others - state.at), present.unit), arguments.plot
-        ):
-            if arguments.json != "-":
-                print(f"drawn in {path}")
+
+def _write_page(path: str, found: Forecast, present: Present, lead: list[str], arguments: Arguments) -> None:
+    """Write the answer as one HTML page, with the command that makes it."""
+    from holdfast.experiments.forecast.page import write_page
+
+    write_page(
+        path, found, title=Path(arguments.present.log).name, lead=lead, moment=present.moment,
+        zone=present.log_clock.zone, unit=present.unit, notes=[*present.assumptions, *present.warnings],
+        command=command_line(
+            "forecast", arguments.present, arguments, arguments.request, arguments.rules, arguments.rules.reading,
+            arguments.drawing,
+        ),
+    )  # fmt: skip
+
+
+def _draw(found: Forecast, now: float, unit: str, name: str) -> tuple[Path, ...]:
+    """Draw the answer, and return the files."""
+    from holdfast.experiments.figures.planning.forecasts import plot_forecast
+    from holdfast.experiments.figures.style import relabel, save
+
+    return save(relabel(plot_forecast(found.rows(), found.waits, found.others - now), unit), name)
 
 
 def _with_job(

@@ -6,7 +6,7 @@ All requests are simulated in the same sampled workloads. Source: docs/forecast.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -236,7 +236,7 @@ def advise(
     Returns
     -------
     Advice
-        ``.best``, ``.rows()``, ``.gain(advice.named("own"))``.
+        ``.best``, ``.rows()``, ``.gain(advice.request_for("own"))``.
 
     Raises
     ------
@@ -245,12 +245,12 @@ def advise(
     """
     if not is_whole(draws, 1):
         raise ParameterError("draws", "a whole number of at least 1", draws)
-    waits = None
+    waiting = None
     if job is not None:
         if nodes is not None or walltime is not None or sizes or user or project:
             raise InputError(f"job {job} has its nodes, walltime, user and project; give none of them")
-        waits = state.waiting_job(job)
-        nodes, walltime, user, project = waits.nodes, waits.walltime, waits.user, waits.project
+        waiting = state.waiting_job(job)
+        nodes, walltime, user, project = waiting.nodes, waiting.walltime, waiting.user, waiting.project
     if nodes is None:
         raise InputError("give the nodes of the job, or the id of a waiting one")
     if walltime is None and runtimes is None:
@@ -259,58 +259,143 @@ def advise(
         _check_walltime(walltime, "walltime")
     settings = Options.of(**options)
     distribution = _distribution(history, SeenJob(0, state.at, nodes, walltime or 1.0, user, project), runtimes)
-    saving = checkpoint is not None
     costs = CostModel(checkpoint=checkpoint or 0.0, restart=restart)
+    asked = _Job(distribution, costs, checkpoint is not None, prices or history.waits, walltimes)
     factors = {nodes: 1.0, **(sizes or {})}
     node_requests = dict(requests or {})
-    past, tried, distributions = {}, {}, {}
+    tried: list[_Size] = []
     for size, factor in sorted(factors.items()):
         _check_size(size, factor, state)
-        given = walltimes if walltimes is None else [_check_walltime(time) * factor for time in walltimes]
-        own = walltime if size == nodes else None
-        distributions[size], past[size] = (
-            scale_distribution(distribution, factor),
-            (prices or history.waits).apply(costs, size),
-        )
-        found = candidate_walltimes(distributions[size], past[size], saving=saving, own=own, walltimes=given)
-        if waits is not None:
-            legal = [time for time in found if time <= waits.walltime]
+        found = asked.at(size, factor, walltime if size == nodes else None)
+        if waiting is not None:
+            tried.append(found.keep([time for time in found.walltimes if time <= waiting.walltime]))
+        elif machine is not None:
+            tried.append(found.keep(machine.legal_walltimes(node_requests[size], found.walltimes, user)))
         else:
-            legal = list(found) if machine is None else machine.legal_walltimes(node_requests[size], found, user)
-        tried[size] = {time: found[time] for time in legal}
-    longest = max(time for names in tried.values() for time in names)
-    if waits is not None:
-        asked, job_id = state, waits.job_id
+            tried.append(found)
+    longest = max(time for found in tried for time in found.walltimes)
+    if waiting is not None:
+        present, job_id = state, waiting.job_id
         if machine is not None:
             node_requests = {nodes: machine.present[job_id]}
     elif machine is not None:
-        machine, asked, job_id = machine.with_job(state, node_requests[nodes], longest, user, project)
+        machine, present, job_id = machine.with_job(state, node_requests[nodes], longest, user, project)
     else:
-        asked, job_id = state.with_job(nodes, longest, user, project)
-    tried_job = asked.waiting_job(job_id)
-    drawing = Drawing(asked, history, Future(arrivals, horizon, failures), draws, seed, machine)
+        present, job_id = state.with_job(nodes, longest, user, project)
+    tried_job = present.waiting_job(job_id)
+    drawing = Drawing(present, history, Future(arrivals, horizon, failures), draws, seed, machine)
     rules = {"order": settings.order, "backfilling": settings.backfilling, **options}
-    lists = {size: list(names) for size, names in tried.items()}
+    lists = {found.nodes: list(found.walltimes) for found in tried}
     starts = simulate_requests(drawing, tried_job, lists, rules, workers, node_requests)
     simulated = starts[:, :, 0] - state.at
-    own_request = {} if walltime is None or walltime not in tried[nodes] else {nodes: walltime}
-    delays = correct_waits(simulated, record, asked, tried_job, lists, own_request)
-    priced: list[Request] = []
-    later: dict[int, LaterWaits] = {}
-    for size, names in tried.items():
-        times, known = lists[size], past[size]
-        means = delays[:, len(priced) : len(priced) + len(times)].mean(axis=0)
+    own_request = {} if walltime is None or walltime not in lists[nodes] else {nodes: walltime}
+    delays = correct_waits(simulated, record, present, tried_job, lists, own_request)
+    if prices:
         # Waits given by a file are used as they are.
-        at = max(times) if walltime is None else walltime * factors[size]
-        line = LaterWaits(known.alpha, known.gamma) if prices else LaterWaits.longer(known, times, means, at)
-        later[size], paid = line, line.apply(costs)
-        for time in times:
-            plan = plan_with_first_walltime(distributions[size], time, paid, saving=saving)
-            priced.append(Request(size, time, names[time], plan, distributions[size]))
+        later = {found.nodes: LaterWaits(found.past.alpha, found.past.gamma) for found in tried}
+    else:
+        later = _longer_waits(tried, delays, walltime)
+    priced = [request for found in tried for request in asked.requests(found, later[found.nodes])]
     drawn = np.asarray(distribution.isf(drawing.levels(tried_job)), dtype=float)
     rests = np.column_stack([request.time_to_completion(drawn * factors[request.nodes]) for request in priced])
     corrected = None if delays is simulated else simulated
     return Advice(state, tuple(priced), delays, starts[:, :, 1] > 0, delays + rests, later, corrected)
+
+
+@dataclass(frozen=True, eq=False)
+class _Size:
+    """A size at which the job can run.
+
+    Attributes
+    ----------
+    nodes
+        The size.
+    factor
+        Runtime relative to that at the first size.
+    distribution
+        Distribution of the runtime [s].
+    past
+        Prices of requests, with the mean waits of the past.
+    walltimes
+        Walltimes to try [s], ascending, with the roles of each.
+    """
+
+    nodes: int
+    factor: float
+    distribution: DiscreteDistribution
+    past: CostModel
+    walltimes: Mapping[float, tuple[str, ...]]
+
+    def keep(self, walltimes: Sequence[float]) -> _Size:
+        """The size with these of its walltimes."""
+        return replace(self, walltimes={time: self.walltimes[time] for time in walltimes})
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """The job at any size.
+
+    Attributes
+    ----------
+    distribution
+        Distribution of the runtime at the first size [s].
+    costs
+        Times to write a checkpoint and to read it [s].
+    saving
+        Whether it writes checkpoints.
+    waits
+        Mean waits of the past, or of a file.
+    walltimes
+        Walltimes to try at the first size [s]; None: a grid.
+    """
+
+    distribution: DiscreteDistribution
+    costs: CostModel
+    saving: bool
+    waits: WaitModel
+    walltimes: Sequence[float] | None
+
+    def at(self, nodes: int, factor: float, own: float | None) -> _Size:
+        """The job at a size, with all walltimes to try; ``own`` is that of the user."""
+        walltimes = self.walltimes
+        if walltimes is not None:
+            walltimes = [_check_walltime(time) * factor for time in walltimes]
+        distribution, past = scale_distribution(self.distribution, factor), self.waits.apply(self.costs, nodes)
+        found = candidate_walltimes(distribution, past, saving=self.saving, own=own, walltimes=walltimes)
+        return _Size(nodes, factor, distribution, past, found)
+
+    def requests(self, size: _Size, later: LaterWaits) -> list[Request]:
+        """The requests at a size, each with the plan that begins with it, where later ones wait as given."""
+        paid = later.apply(self.costs)
+        found = []
+        for time, names in size.walltimes.items():
+            plan = plan_with_first_walltime(size.distribution, time, paid, saving=self.saving)
+            found.append(Request(size.nodes, time, names, plan, size.distribution))
+        return found
+
+
+def _longer_waits(
+    sizes: Sequence[_Size], waits: npt.NDArray[np.float64], walltime: float | None
+) -> dict[int, LaterWaits]:
+    """The longer of past and present mean waits at each size.
+
+    Parameters
+    ----------
+    sizes
+        The sizes.
+    waits
+        Present waits of all requests [s], by size, then by walltime, shape (draws, requests).
+    walltime
+        Walltime of the user at the first size, at which both are compared [s]; None: the longest of each size.
+    """
+    found, first = {}, 0
+    for size in sizes:
+        times = list(size.walltimes)
+        means = waits[:, first : first + len(times)].mean(axis=0)
+        at = max(times) if walltime is None else walltime * size.factor
+        found[size.nodes] = LaterWaits.longer(size.past, times, means, at)
+        first += len(times)
+    return found
 
 
 def _distribution(

@@ -19,7 +19,7 @@ from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.sampled_workloads import Drawing, Future
 from holdfast.experiments.forecast.track_record import BackTest
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 __all__ = ["BackTesting", "run_back_tests", "sample_batches"]
 

@@ -25,7 +25,7 @@ from holdfast.experiments.sweeps.execution import available_workers
 from holdfast.simulator.fast_starts import FastStarts, PresentJob, has_fast_starts
 from holdfast.simulator.options import Options
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.ground.ticks import in_ticks
 from holdfast.workloads.ground.units import LARGEST_TIME, to_seconds, to_ticks
 from holdfast.workloads.machines.request import ResourceRequest

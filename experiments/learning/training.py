@@ -18,7 +18,7 @@ from holdfast.simulator import simulate
 from holdfast.simulator.results.metrics import summarize
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.numbers import is_whole
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.table.job import Job, JobType
 
 if TYPE_CHECKING:

@@ -44,6 +44,8 @@ class AccountedJob:
         Elapsed time [s].
     limit
         Requested time [s]; None: unknown.
+    end
+        None: it has not ended, or the end is unknown.
     """
 
     job: int
@@ -54,6 +56,7 @@ class AccountedJob:
     start: float | None
     used: float
     limit: float | None
+    end: float | None = None
 
     @property
     def ran(self) -> bool:
@@ -102,7 +105,7 @@ def parse_entries(text: str, path: str | Path) -> dict[int, AccountedJob]:
     except ValueError as error:
         raise TraceError(path, form.first or None, str(error)) from None
     status, submit, eligible = columns.find("ExitCode"), columns.find("Submit"), columns.find("Eligible", "Submit")
-    minutes, limit = columns.find("TimelimitRaw"), columns.find("Timelimit")
+    minutes, limit, end = columns.find("TimelimitRaw"), columns.find("Timelimit"), columns.find("End")
     entries = {}
     for place, line in form.records():
         try:
@@ -121,6 +124,7 @@ def parse_entries(text: str, path: str | Path) -> dict[int, AccountedJob]:
                 parse_time(row[start], "Start"),
                 used or 0.0,
                 asked,
+                None if end is None else parse_time(row[end], "End"),
             )
         except ValueError as error:
             raise TraceError(path, place, str(error)) from None

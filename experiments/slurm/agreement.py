@@ -11,10 +11,12 @@ from holdfast.experiments.slurm.decision_pace import measure_pace
 from holdfast.experiments.slurm.decision_points import InstantDecision, decisions
 from holdfast.experiments.slurm.placed_replay import PlacedJob
 from holdfast.experiments.slurm.pool_starts import needs_own_loop, simulate_starts
+from holdfast.experiments.slurm.recorded_limits import limit_remarks
 from holdfast.experiments.slurm.recorded_replay import Replay, ReplayedJob
 from holdfast.experiments.tables import render
 from holdfast.policies.backfilling import BACKFILLING
 from holdfast.policies.order import ORDERS
+from holdfast.simulator.resources.limit_columns import Owner
 from holdfast.simulator.simulation import simulate
 from holdfast.workloads.ground.columns import Quantity
 from holdfast.workloads.ground.units import to_seconds
@@ -26,6 +28,7 @@ __all__ = [
     "agreement",
     "agreement_table",
     "best_rule",
+    "cancelled_note",
     "compare_decisions",
     "compare_starts",
     "replay_summary",
@@ -231,18 +234,30 @@ def wait_rows(
 
 
 def replay_summary(replay: Replay) -> str:
-    """A replay in one line."""
+    """A replay in one line, and lines about the limits of the site."""
     jobs = replay.jobs
     span = max(job.end for job in jobs) - jobs[0].submit
     work = sum(job.nodes * (job.end - job.start) for job in jobs)
     passed = sum(
         any(other.submit > job.submit and job.queued <= other.start < job.start for other in jobs) for job in jobs
     )
-    return (
+    line = (
         f"{replay.name}: {len(jobs):,} jobs on {replay.nodes:,} nodes in {span / 3600:.1f} h, utilisation "
         f"{work / span / replay.nodes:.2f}, mean wait {mean(job.wait for job in jobs):,.0f} s, "
         f"{sum(job.wait > 60 for job in jobs):,} waited over a minute, {passed:,} were passed"
+        f"{cancelled_note(len(replay.cancelled))}"
     )
+    owners = [Owner(job.qos, job.account, job.user, "") for job in jobs]
+    return "\n".join([line, *limit_remarks(replay.limits.limits, owners)])
+
+
+def cancelled_note(count: int) -> str:
+    """End of the summary of a replay: how many further jobs were cancelled while they waited.
+
+    >>> cancelled_note(2), cancelled_note(0)
+    ('; 2 more were cancelled while they waited', '')
+    """
+    return f"; {count:,} more were cancelled while they waited" if count else ""
 
 
 def agreement_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -259,7 +274,9 @@ def agreement_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _starts(replay: Replay, rule: str, order: str) -> dict[int, float]:
     result = simulate(replay.table(), replay.nodes, backfilling=rule, order=order, events=False)
-    return {record.job_id: to_seconds(record.start) for record in result.records if record.start is not None}
+    ran = {job.job_id for job in replay.jobs}
+    records = [record for record in result.records if record.job_id in ran]
+    return {record.job_id: to_seconds(record.start) for record in records if record.start is not None}
 
 
 def _order(starts: Mapping[int, float], submits: Mapping[int, float]) -> list[int]:

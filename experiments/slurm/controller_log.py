@@ -20,6 +20,7 @@ _EVENTS = (
     ("start", re.compile(r"(?P<by>sched): (?:Allocate JobId=(?P<job>\d+)|JobId=(?P<other>\d+) initiated)")),
     ("end", re.compile(r"_job_complete: JobId=(?P<job>\d+) done")),
     ("end", re.compile(r"Time limit exhausted for JobId=(?P<job>\d+)")),
+    ("cancel", re.compile(r"_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=(?P<job>\d+)")),
 )
 #: Nodes of a job took long to complete; Slurm logs it from a minute on.
 _COMPLETED = re.compile(r"cleanup_completing: JobId=(?P<job>\d+) completion process took (?P<seconds>\d+) seconds")
@@ -30,7 +31,7 @@ _STAMP = re.compile(r"\[(\S+?)\] (.*)")
 
 
 def log_times(text: str) -> dict[int, dict[str, Any]]:
-    """Times of each job in slurmctld's log: submission, start and end [s since 1970], and what started it.
+    """Times of each job in slurmctld's log: submission, start, end and cancel [s since 1970], and what started it.
 
     ``completing`` is the time from its end until its nodes could be used [s], if that was long.
     """

@@ -27,6 +27,7 @@ __all__ = [
     "links_table",
     "make_links",
     "plan_in_minutes",
+    "whole_minutes",
 ]
 
 MINUTE = 60
@@ -127,6 +128,15 @@ def make_links(plan: ReservationPlan, *, most: int, spare: int, margin: float) -
             )
         )
     return links
+
+
+def whole_minutes(seconds: float) -> int:
+    """A limit in Slurm's unit, rounded up [min].
+
+    >>> whole_minutes(1), whole_minutes(60), whole_minutes(61)
+    (1, 1, 2)
+    """
+    return max(1, math.ceil(seconds / MINUTE - _ROUNDING))
 
 
 def plan_in_minutes(plan: ReservationPlan, margin: float) -> ReservationPlan:

@@ -20,6 +20,7 @@ from types import MappingProxyType
 
 from holdfast.experiments.slurm.client import call
 from holdfast.experiments.slurm.daemons import MARK, end, lab_processes, launch, leave, until
+from holdfast.experiments.slurm.lab_limits import add_partition_limits, set_limits
 from holdfast.experiments.slurm.lab_machine import gres_lines, machine_lines
 from holdfast.experiments.slurm.templates import fill_template
 from holdfast.workloads.ground.documents import read_json
@@ -150,7 +151,7 @@ def start_lab(
     settings
         Further lines of slurm.conf, as ``Name=value``; a name that the lab sets is replaced.
     machine
-        Nodes and partitions, ``nodes`` in all; None: equal nodes of one CPU, each for one job.
+        Nodes and partitions with their limits, ``nodes`` in all; None: equal nodes of one CPU, each for one job.
 
     Raises
     ------
@@ -364,7 +365,9 @@ def _write(lab: Lab, settings: Sequence[str], machine: Machine | None) -> None:
     text = fill_template("slurm.conf", values)
     if machine is not None:
         text = "\n".join(line for line in text.splitlines() if not line.startswith(("NodeName=", "PartitionName=")))
-        settings = [*machine_lines(machine, values["HOST"], first), *settings]
+        # Otherwise limits cannot count GPUs; without a database Slurm refuses it.
+        counted = ["AccountingStorageTRES=gres/gpu"] if lab.accounting else []
+        settings = [*machine_lines(machine, values["HOST"], first), *counted, *settings]
         (lab.place / "gres.conf").write_text("\n".join([*gres_lines(machine, lab.place / "state"), ""]))
     configuration = _with_settings(text, settings)
     (lab.place / "slurm.conf").write_text(configuration)
@@ -414,8 +417,13 @@ def _start(lab: Lab, machine: Machine | None) -> None:
         lab.call(["sacctmgr", "-n", "-i", "add", "account", _ACCOUNT, "Description=lab", "Organization=lab"])
         # For root it says that there is one already.
         lab.answers(["sacctmgr", "-n", "-i", "add", "user", user, f"account={_ACCOUNT}", "AdminLevel=Admin"])
+    limits = [] if machine is None else [limit for limit in machine.limits if limit.scope == "partition"]
+    add_partition_limits(lab, limits)
     daemon(["slurmctld", "-i"])
     until(partial(lab.answers, ["scontrol", "ping"]), "slurmctld")
+    if limits:
+        # The database knows GPUs only now.
+        set_limits(lab, limits)
     for name in machine.names if machine is not None else [f"n{number}" for number in range(1, lab.nodes + 1)]:
         (place / "spool" / name).mkdir()
         # On a busy machine one of many may fail to start, and does so at the next attempt.

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
-from holdfast.experiments.slurm.lab import Lab
+from holdfast.experiments.slurm.lab_machine import partition_qos
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.machines.machine import Limit, Quota
 from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES, RESOURCES
 from holdfast.workloads.machines.slurm_tables import table_rows
 
-__all__ = ["limit_commands", "set_limits"]
+__all__ = ["LimitedSlurm", "add_partition_limits", "limit_commands", "set_limits"]
 
 _NO_LIMITS = Quota(), Quota()
 
 
-def set_limits(lab: Lab, limits: Sequence[Limit], members: Iterable[tuple[str, str]]) -> None:
-    """Give the QOS, accounts and users in the database of a lab the limits of a machine, and no others.
+class LimitedSlurm(Protocol):
+    """A lab."""
+
+    @property
+    def accounting(self) -> bool: ...
+    def call(self, words: Sequence[str]) -> str:
+        """What a command prints."""
+
+
+def add_partition_limits(lab: LimitedSlurm, limits: Iterable[Limit]) -> None:
+    """Add a QOS for each limited partition to the database of a lab: its controller does not start without."""
+    for limit in limits:
+        if limit.scope == "partition":
+            lab.call(["sacctmgr", "-n", "-i", "add", "qos", partition_qos(limit.name)])
+
+
+def set_limits(lab: LimitedSlurm, limits: Sequence[Limit], members: Iterable[tuple[str, str]] = ()) -> None:
+    """Give the partitions, QOS, accounts and users in the database of a lab the limits of a machine, and no others.
 
     Parameters
     ----------
     lab
-        The lab, with all QOS, accounts and users of the jobs.
+        The lab, with all QOS, accounts and users of the jobs, and started with the limits of partitions.
     limits
         The limits.
     members
@@ -30,7 +47,7 @@ def set_limits(lab: Lab, limits: Sequence[Limit], members: Iterable[tuple[str, s
     Raises
     ------
     InputError
-        If the lab has no database, or Slurm has no such limit.
+        If the lab has no database, its partitions have no limits, or Slurm has no such limit.
     """
     if not lab.accounting:
         raise InputError("the machine has limits, which need a database: start the lab with --accounting")
@@ -38,17 +55,21 @@ def set_limits(lab: Lab, limits: Sequence[Limit], members: Iterable[tuple[str, s
     for account, user in members:
         accounts.setdefault(user, set()).add(account)
     for limit in limits:
-        if limit.scope == "partition":
-            raise InputError(f"a lab takes no limits of partitions: give those of {limit.name} to a QOS")
         if limit.scope == "user" and len(accounts.get(limit.name, ())) > 1:
             raise InputError(f"Slurm limits a user in one account, and the jobs of {limit.name} have several")
     shown = {name: lab.call(["sacctmgr", "-P", "show", *words]) for name, words in LIMIT_TABLES.items()}
+    known = {row["Name"] for row in table_rows("qos.txt", shown["qos.txt"], ("Name",))}
+    for limit in limits:
+        if limit.scope == "partition" and partition_qos(limit.name) not in known:
+            raise InputError(f"the lab was started without the limits of partition {limit.name}: start it with them")
     for words in limit_commands(limits, shown):
         lab.call(["sacctmgr", "-n", "-i", "modify", *words])
 
 
 def limit_commands(limits: Sequence[Limit], shown: Mapping[str, str]) -> list[list[str]]:
     """Arguments of ``sacctmgr modify`` that give QOS, accounts and users their limits, and take others away.
+
+    Those of a partition are given to its QOS.
 
     Parameters
     ----------
@@ -57,11 +78,7 @@ def limit_commands(limits: Sequence[Limit], shown: Mapping[str, str]) -> list[li
     shown
         The tables :data:`holdfast.workloads.machines.slurm_limits.LIMIT_TABLES` of the database.
     """
-    # Slurm writes names of QOS and accounts in lower case.
-    quotas = {
-        (limit.scope, limit.name if limit.scope == "user" else limit.name.lower()): (limit.per_user, limit.together)
-        for limit in limits
-    }
+    quotas = {_owner(limit): (limit.per_user, limit.together) for limit in limits}
     commands = []
     for row in table_rows("qos.txt", shown["qos.txt"], ("Name",)):
         per_user, together = quotas.get(("qos", row["Name"]), _NO_LIMITS)
@@ -79,6 +96,13 @@ def limit_commands(limits: Sequence[Limit], shown: Mapping[str, str]) -> list[li
             settings = _settings(row, GrpJobs=together, GrpTRES=together)
             commands.append(["account", account, "set", *settings] if settings else [])
     return [words for words in commands if words]
+
+
+def _owner(limit: Limit) -> tuple[str, str]:
+    """Scope and name of a limit in the database, where names of QOS and accounts are in lower case."""
+    if limit.scope == "partition":
+        return "qos", partition_qos(limit.name)
+    return limit.scope, limit.name if limit.scope == "user" else limit.name.lower()
 
 
 def _settings(row: Mapping[str, str], **quotas: Quota) -> list[str]:

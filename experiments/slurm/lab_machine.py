@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from holdfast.experiments.slurm.job_chain import whole_minutes
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.machines.machine import Machine
 
-__all__ = ["gres_lines", "machine_lines"]
+__all__ = ["gres_lines", "machine_lines", "partition_qos"]
+
+
+def partition_qos(name: str) -> str:
+    """Name of the QOS that has the limits of a partition; Slurm writes names of QOS in lower case."""
+    return f"partition.{name.lower()}"
 
 
 def machine_lines(machine: Machine, host: str, port: int) -> list[str]:
@@ -31,8 +37,8 @@ def machine_lines(machine: Machine, host: str, port: int) -> list[str]:
     if any(without) and not all(without):
         raise InputError("a lab needs memory for all nodes of the machine, or for none")
     lines = [f"SelectTypeParameters={'CR_Core' if any(without) else 'CR_Core_Memory'}", "GresTypes=gpu"]
-    # Otherwise limits cannot count GPUs.
-    lines.append("AccountingStorageTRES=gres/gpu")
+    # Slurm refuses a job that is too long for all of its partitions; by default it would wait for ever.
+    lines.append("EnforcePartLimits=ANY")
     for kind in machine.kinds:
         gpus = ",".join(f"gpu:{count}" if name == "gpu" else f"gpu:{name}:{count}" for name, count in kind.gpus.items())
         for name in kind.names:
@@ -43,12 +49,15 @@ def machine_lines(machine: Machine, host: str, port: int) -> list[str]:
             words += [f"Feature={','.join(kind.features)}"] if kind.features else []
             lines.append(" ".join([*words, f"Weight={kind.weight}", "State=UNKNOWN"]))
             port += 1
+    limited = {limit.name for limit in machine.limits if limit.scope == "partition"}
     for partition in machine.partitions:
         words = [f"PartitionName={partition.name}", f"Nodes={','.join(partition.nodes)}", "State=UP", "DefaultTime=60"]
         words += [f"PriorityTier={partition.priority}"]
-        words += [f"MaxTime={'INFINITE' if partition.max_time is None else int(partition.max_time // 60)}"]
+        # Walltimes are rounded up as well.
+        words += [f"MaxTime={'INFINITE' if partition.max_time is None else whole_minutes(partition.max_time)}"]
         words += [f"OverSubscribe={'EXCLUSIVE' if partition.exclusive else 'NO'}"]
         words += [] if partition.memory_per_core is None else [f"DefMemPerCPU={partition.memory_per_core}"]
+        words += [f"QOS={partition_qos(partition.name)}"] if partition.name in limited else []
         lines.append(" ".join([*words, f"Default={'YES' if partition == machine.default else 'NO'}"]))
     return lines
 

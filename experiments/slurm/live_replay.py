@@ -31,8 +31,12 @@ __all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "ask_limits", "patiently", "rep
 
 #: Pauses between attempts of a command [s, real]: its time-out is short on a fast clock, and the machine may be busy.
 _PAUSES = (0.2, 0.4, 0.8, 1.6)
-#: What Slurm says of a job that it will never have room for.
-_REFUSED = "Requested node configuration is not available"
+#: What Slurm says of a job that it will never have room for, or that is too long for its partitions.
+_REFUSED = ("Requested node configuration is not available", "Requested time limit is invalid")
+#: Reasons of jobs that wait for ever.
+_NEVER = frozenset({"DependencyNeverSatisfied", "PartitionNodeLimit", "PartitionTimeLimit"})
+#: A job that is eligible so much later than its submission was held; the clock may be fast [s].
+_HELD = 10.0
 #: Seconds of the Slurm's clock before the first submit.
 _LEAD = 30.0
 
@@ -79,22 +83,30 @@ class LabSlurm:
         rows = []
         for number, submit in jobs.items():
             fields, log = shown.get(number, {}), logged.get(number, {})
+            state, nodes = fields.get("JobState", ""), fields.get("NodeList", "").replace("(null)", "")
+            if state.startswith("CANCELLED"):
+                log = {"end": log.get("cancel", 0.0), **log}
             names = (("submit", "SubmitTime"), ("start", "StartTime"), ("end", "EndTime"))
             times = {kind: log.get(kind) or time_of_slurm(fields.get(name, "")) for kind, name in names}
             # A job may start while it is being submitted, which is logged afterwards.
             times["submit"] = min(times["submit"], times["start"] or times["submit"])
             # For a killed job the log contains only the beginning of its end.
             times["end"] = max(times["end"], time_of_slurm(fields.get("EndTime", ""))) if fields else times["end"]
-            row = _row(
-                *(submit, number, times),
-                *(fields.get("JobState", ""), str(log.get("by", "")), fields.get("NodeList", "")),
-            )
+            eligible = time_of_slurm(fields.get("EligibleTime", ""))
+            if state.startswith("CANCELLED") and not (nodes or "start" in log):
+                if not eligible:
+                    continue
+                # Slurm shows its end as its start.
+                del times["start"]
+            if eligible > times["submit"] + _HELD:
+                times["eligible"] = min(eligible, times.get("start", times["end"]))
+            row = _row(submit, number, times, state, str(log.get("by", "")), nodes)
             amounts = parse_amounts("scontrol show job", fields.get("TRES", ""))
             row |= {"cpus": amounts.get("cpu", 0), "memory": amounts.get("mem", 0)}
             row |= job_owner(fields)
             row["node_cores"] = allocated.get(number, {})
             # A lab makes no pass while nodes complete (CompleteWait).
-            place = bisect_right(passes, times["end"])
+            place = bisect_right(passes, times["end"]) if "start" in times else len(passes)
             unused = passes[place] - times["end"] if place < len(passes) else 0.0
             rows.append(row | {"completing": round(max(unused, log.get("completing", 0.0)), 3)})
         return rows
@@ -125,10 +137,15 @@ class SiteSlurm:
         rows = []
         for number, submit in jobs.items():
             entry = entries.get(number)
-            if entry is None or not entry.ran or entry.start is None or entry.eligible is None:
+            if entry is None or entry.eligible is None:
                 continue
             submitted = entry.eligible if entry.submit is None else min(entry.submit, entry.eligible)
-            times = {"submit": submitted, "start": entry.start, "end": entry.start + entry.used}
+            if entry.ran and entry.start is not None:
+                times = {"submit": submitted, "start": entry.start, "end": entry.start + entry.used}
+            elif entry.state == "CANCELLED" and entry.end is not None:
+                times = {"submit": submitted, "end": max(entry.end, entry.eligible)}
+            else:
+                continue
             if submitted < entry.eligible:
                 times["eligible"] = entry.eligible
             rows.append(_row(submit, number, times, entry.state, "", ""))
@@ -155,7 +172,8 @@ def replay_on(
     -------
     list of dict
         Rows of ``actual.csv``, times from the first planned submit on [s]; without jobs that Slurm refuses because no
-        node has what they ask for.
+        node has what they ask for, or they are too long, and those that wait for ever. Jobs that were cancelled in the
+        queue have no start.
 
     Raises
     ------
@@ -177,12 +195,16 @@ def replay_on(
             try:
                 jobs[int(patiently(slurm, words).split(";")[0])] = submit
             except InputError as error:
-                if _REFUSED not in str(error):
+                if not _is_refusal(error):
                     raise
                 refused += 1
         log(f"submitted {len(jobs):,} jobs, at most {late:.1f} s late" + f", {refused:,} refused" * bool(refused))
-        while _has_queued_jobs(slurm, jobs):
+        while not set((reasons := _queued_jobs(slurm, jobs)).values()) <= _NEVER:
             time.sleep(max(1.0, 30.0 / slurm.speed))
+        if reasons:
+            log(f"cancelled {len(reasons):,} jobs that could never start: {', '.join(sorted({*reasons.values()}))}")
+            patiently(slurm, ["scancel", *map(str, reasons)])
+            jobs = {number: submit for number, submit in jobs.items() if number not in reasons}
     except BaseException:
         if jobs:
             # What ended the replay is raised, not that a busy Slurm refuses this.
@@ -229,12 +251,19 @@ def patiently(slurm: SomeSlurm, words: Sequence[str]) -> str:
         try:
             return slurm.call(words)
         except InputError as error:
-            if _REFUSED in str(error):
+            if _is_refusal(error):
                 raise
             time.sleep(pause)
     return slurm.call(words)
 
 
-def _has_queued_jobs(slurm: SomeSlurm, jobs: Mapping[int, Submit]) -> bool:
-    """Whether one of the jobs is still in the queue."""
-    return bool(set(map(integer, patiently(slurm, ["squeue", "-h", "-o", "%A"]).split())) & set(jobs))
+def _is_refusal(error: InputError) -> bool:
+    """Whether Slurm will never accept the job."""
+    return any(words in str(error) for words in _REFUSED)
+
+
+def _queued_jobs(slurm: SomeSlurm, jobs: Mapping[int, Submit]) -> dict[int, str]:
+    """The jobs that are still in the queue, with the reasons why they wait."""
+    lines = [line.split() for line in patiently(slurm, ["squeue", "-h", "-o", "%A %r"]).splitlines()]
+    reasons = {integer(words[0]): words[-1] for words in lines if words}
+    return {number: reason for number, reason in reasons.items() if number in jobs}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from statistics import mean
 from typing import Any
 
-from holdfast.experiments.slurm.agreement import compare_decisions, compare_starts
+from holdfast.experiments.slurm.agreement import cancelled_note, compare_decisions, compare_starts
 from holdfast.experiments.slurm.decision_pace import measure_pace
 from holdfast.experiments.slurm.machine_decisions import machine_decisions
 from holdfast.experiments.slurm.machine_starts import PlacedStart, simulate_machine_starts
@@ -14,6 +14,7 @@ from holdfast.experiments.slurm.pass_times import measure_delays
 from holdfast.experiments.slurm.placed_replay import PlacedJob, PlacedReplay
 from holdfast.experiments.slurm.recorded_limits import limit_remarks
 from holdfast.policies.slurm_backfill import SlurmBackfill
+from holdfast.simulator.resources.limit_columns import Owner
 from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["machine_agreement", "paced_note", "placed_summary"]
@@ -60,7 +61,7 @@ def machine_agreement(
     known = any(job.completing for job in replay.jobs)
     passes = measure_delays(replay, pace)
     placed = simulate_machine_starts(machine, replay, rule, pace, {} if known else passes, passes)
-    starts = {job: each.start for job, each in placed.items()}
+    starts = {job.job_id: placed[job.job_id].start for job in replay.jobs}
     counts, wrong = compare_decisions(found)
     names = {"replay": replay.name, "rule": name}
     row = {
@@ -81,8 +82,11 @@ def placed_summary(replay: PlacedReplay, machine: Machine) -> str:
     line = (
         f"{replay.name}: {len(jobs):,} jobs on {machine.size:,} nodes in {hours:.1f} h, mean wait "
         f"{mean(job.wait for job in jobs):,.0f} s, {sum(job.wait > 60 for job in jobs):,} waited over a minute"
+        f"{cancelled_note(len(replay.cancelled))}"
     )
-    return "\n".join([line, *limit_remarks(replay, machine)])
+    # Each job has a partition, named or not.
+    owners = [Owner(job.request.qos, job.request.account, job.user, "any") for job in jobs]
+    return "\n".join([line, *limit_remarks(machine.limits, owners)])
 
 
 def paced_note(row: Mapping[str, Any]) -> str:

@@ -43,7 +43,7 @@ def machine_decisions(
     machine
         The machine.
     replay
-        What Slurm did; the queue is by tier, then in this order.
+        What Slurm did; the queue is by tier, then by submit, and has cancelled jobs until they left it.
     rule
         The rule.
     lag
@@ -56,11 +56,15 @@ def machine_decisions(
     InputError
         If a job does not fit the machine, or ran on nodes that the machine does not have.
     """
-    jobs = replay.jobs
-    decisions = _Decisions(SlurmMachine(machine, jobs, replay.origin), jobs, rule)
-    events = [time for job in jobs for time in (job.submit, job.end + job.completing)]
+    jobs, submitted = replay.jobs, replay.submitted
+    decisions = _Decisions(SlurmMachine(machine, submitted, replay.origin), submitted, rule)
+    events = [time for job in submitted for time in (job.queued, job.end + job.completing)]
     for first, last in event_groups(events, lag):
-        queue = [job for job in jobs if job.submit <= last and job.start >= first]
+        # A job that is cancelled just now is not looked at any more; its cancellation is an event, so that others are
+        # cancelled after the lag.
+        queue = [
+            job for job in submitted if job.queued <= last and (job.start >= first if job.nodes else job.end > last)
+        ]
         # Slurm makes no pass while nodes complete, if the record has these times.
         if not queue or any(job.end <= last < job.end + min(LONGEST_STOP, job.completing) for job in jobs):
             continue
@@ -71,7 +75,7 @@ def machine_decisions(
         would = decisions.starts(times, lag, queue, in_order=in_order)
         within = last + lag + completing
         did = frozenset(job.job_id for job in started)
-        soon = frozenset(job.job_id for job in queue if last + lag < job.start <= within)
+        soon = frozenset(job.job_id for job in queue if job.nodes and last + lag < job.start <= within)
         yield InstantDecision(last, did, would, soon)
 
 
@@ -81,7 +85,8 @@ class _Decisions:
     def __init__(self, machine: SlurmMachine, jobs: Sequence[PlacedJob], rule: SlurmBackfill) -> None:
         self._machine = machine
         self._rule = rule
-        self._runs = {job.job_id: _Run(job, job.start, machine.run(job, job.start)) for job in jobs}
+        self._jobs = {job.job_id: job for job in jobs}
+        self._runs = [_Run(job, job.start, machine.run(job, job.start)) for job in jobs if job.nodes]
 
     def starts(
         self, times: Sequence[float], lag: float, queue: Sequence[PlacedJob], *, in_order: bool
@@ -91,7 +96,7 @@ class _Decisions:
         The main scheduler, which starts jobs in order, comes first, or not at all.
         """
         first, last = times[0], times[-1]
-        before = [run for run in self._runs.values() if run.start < first <= _free_at(run.job)]
+        before = [run for run in self._runs if run.start < first <= _free_at(run.job)]
         # A pass with many starts takes seconds, and each job is planned at its time.
         starts = iter(sorted(job.start for job in queue if job.start <= last + lag))
         mine: dict[int, _Run] = {}
@@ -109,10 +114,10 @@ class _Decisions:
             runs = [run.held for run in [*held, *known]]
             limited = [run.held for run in [*held, *known] if run.job.end > now]
             moment = self._machine.begin_pass(self._rule, now, state, runs, limited, times=starts)
-            waiting = self._machine.queue(job for job in queue if job.submit <= now and job.job_id not in mine)
+            waiting = self._machine.queue(job for job in queue if job.queued <= now and job.job_id not in mine)
             found = moment.starts_now(waiting, again=following > now + _SOON, in_order=in_order)
             for request, held_by in found:
-                mine[request.job] = _Run(self._runs[request.job].job, now, held_by)
+                mine[request.job] = _Run(self._jobs[request.job], now, held_by)
         return frozenset(mine)
 
     def _as_slurm(self, run: _Run) -> _Run:

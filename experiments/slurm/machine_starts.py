@@ -1,7 +1,7 @@
 """Starts of a replay's jobs on a machine whose nodes have resources, under Slurm's rule and with its clock and pace.
 
-As :mod:`holdfast.experiments.slurm.pool_starts` for pools of equal nodes: of what Slurm did, only submits,
-runtimes, the times of nodes to complete and, if they are given, the times of passes are known.
+As :mod:`holdfast.experiments.slurm.pool_starts` for pools of equal nodes: of what Slurm did, only submits, runtimes,
+cancellations, the times of nodes to complete and, if they are given, the times of passes are known.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["PlacedStart", "simulate_machine_starts"]
 
-#: Events in their order within an instant: nodes are free, a job arrives, a pass is made for another reason.
-_RELEASE, _ARRIVE, _LOOK = range(3)
+#: Events in their order within an instant: nodes are free, a job is cancelled or arrives, a pass is made for another
+#: reason.
+_RELEASE, _LEAVE, _ARRIVE, _LOOK = range(4)
 #: Time from starts of the main scheduler to the next pass of the backfill thread (``bf_interval=1``), and from starts
 #: of that thread to its next plan [s]. Nodes of a job that ends in between are free again by then.
 _BACKFILL_LATER = 1.0
@@ -52,7 +53,8 @@ def simulate_machine_starts(
     machine
         The machine.
     replay
-        What Slurm did; runtimes and times of nodes to complete are as recorded, jobs of a tier in this order.
+        What Slurm did; runtimes, cancellations and times of nodes to complete are as recorded, jobs of a tier by
+        submit.
     rule
         The rule.
     pace
@@ -65,14 +67,16 @@ def simulate_machine_starts(
     Returns
     -------
     dict of int to PlacedStart
-        Start and nodes of each job.
+        Start and nodes of each job, also of a cancelled one that starts before it is cancelled.
 
     Raises
     ------
     InputError
         If a job does not fit the machine.
     """
-    return _Simulation(SlurmMachine(machine, replay.jobs, replay.origin), replay, rule, pace, delays, threads).run()
+    return _Simulation(
+        SlurmMachine(machine, replay.submitted, replay.origin), replay, rule, pace, delays, threads
+    ).run()
 
 
 class _Simulation:
@@ -89,8 +93,8 @@ class _Simulation:
     ) -> None:
         self._machine, self._rule, self._delays, self._threads = machine, rule, delays, threads
         self._pace = PassDelays(pace.submit, pace.release)
-        self._jobs = {job.job_id: job for job in replay.jobs}
-        self._rank = {job.job_id: rank for rank, job in enumerate(replay.jobs)}
+        self._jobs = {job.job_id: job for job in replay.submitted}
+        self._rank = {number: rank for rank, number in enumerate(self._jobs)}
         self._events: list[tuple[float, int, int]] = []
         self._waiting: set[int] = set()
         self._running: dict[int, PlannedRun] = {}
@@ -100,9 +104,14 @@ class _Simulation:
         self._left: dict[float, tuple[float, ...]] = {}
         # A pass that sees a job sees those that were submitted before it.
         seen = 0.0
-        for job in replay.jobs:
-            seen = max(seen, job.submit + threads.get(job.job_id, self._delay(job)).submit)
-            self._push(seen, _ARRIVE, job.job_id)
+        for job in self._jobs.values():
+            at = job.queued + threads.get(job.job_id, self._delay(job)).submit
+            if job.eligible is None:
+                at = seen = max(seen, at)
+            if job.nodes or at < job.end:
+                self._push(at, _ARRIVE, job.job_id)
+        for job in replay.cancelled:
+            self._push(job.end, _LEAVE, job.job_id)
 
     def run(self) -> dict[int, PlacedStart]:
         """Run until all jobs have ended."""
@@ -116,6 +125,8 @@ class _Simulation:
                 if kind == _ARRIVE:
                     self._waiting.add(number)
                     backfills |= number in self._threads and self._threads[number].submit_by == "backfill"
+                elif kind == _LEAVE:
+                    self._waiting.discard(number)
                 elif kind == _RELEASE:
                     del self._running[number]
                     later = max(later, self._threads[number].starts if number in self._threads else (), key=len)
@@ -178,7 +189,8 @@ class _Simulation:
         self._waiting.remove(job.job_id)
         self._running[job.job_id] = run
         self._starts[job.job_id] = PlacedStart(now, tuple(self._machine.names[node] for node in run.nodes))
-        end = round(now + job.end - job.start, 6)
+        # The runtime of a job that was cancelled in the queue is not known: its cancellation or its limit ends it.
+        end = round(now + job.end - job.start if job.nodes else min(now + job.walltime, job.end), 6)
         self._ends[job.job_id] = end
         self._push(end + self._completion_delay(job), _RELEASE, job.job_id)
         if self._completion_delay(job) > LONGEST_STOP:

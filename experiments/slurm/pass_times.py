@@ -72,7 +72,7 @@ def measure_delays(replay: PlacedReplay, pace: Pace) -> dict[int, PassDelays]:
         same: list[tuple[float, str]] = []
         other: list[float] = []
         for start in replay.jobs:
-            if start.submit <= job.end <= start.start <= job.end + job.completing + _LONGEST:
+            if start.queued <= job.end <= start.start <= job.end + job.completing + _LONGEST:
                 delay = start.start - job.end
                 if set(start.nodes).isdisjoint(job.nodes):
                     other.append(delay)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.experiments.slurm.recorded_replay import ACTUAL
+from holdfast.experiments.slurm.recorded_replay import ACTUAL, has_left_queue
 from holdfast.experiments.slurm.request_options import REQUEST_COLUMNS, request_columns, request_of_columns
 from holdfast.experiments.tables import read_csv, write_csv
 from holdfast.workloads.ground.errors import TraceError
@@ -26,20 +26,20 @@ _NEEDED = (*_NUMBERS, "tasks", "tasks_per_node", "nodes")
 
 
 class PlacedJob(NamedTuple):
-    """A job that ran.
+    """A job that ran, or was cancelled while it waited.
 
     Attributes
     ----------
     job_id
         Unique; jobs that are submitted later have larger ones.
     submit, start, end
-        On the replay's clock [s].
+        On the replay's clock [s]; start and end of a job that did not run are when it left the queue.
     walltime
         Limit that it asked for [s].
     request
         What it asked for, with the QOS and account that it had.
     nodes
-        Names of its nodes.
+        Names of its nodes; none: it did not run.
     completing
         Time from its end until its nodes could be used [s]; 0: unknown.
     by
@@ -48,6 +48,8 @@ class PlacedJob(NamedTuple):
         Cores that it had on each of its nodes; empty: unknown, then the rule divides them.
     user
         Empty: unknown.
+    eligible
+        Eligible time, if later than its submit [s]; else None.
     """
 
     job_id: int
@@ -61,27 +63,35 @@ class PlacedJob(NamedTuple):
     by: str = ""
     cores: tuple[int, ...] = ()
     user: str = ""
+    eligible: float | None = None
 
     @property
     def queued(self) -> float:
-        """When it entered the queue [s]."""
-        return self.submit
+        """When it entered the queue [s]: its eligible time, or its submit."""
+        return self.submit if self.eligible is None else self.eligible
 
     @property
     def wait(self) -> float:
-        """Wait from the submit to the start [s]."""
-        return self.start - self.submit
+        """Wait from then to the start [s]."""
+        return self.start - self.queued
 
 
 class PlacedReplay(NamedTuple):
     """Jobs that a Slurm ran, by submit.
 
-    ``origin`` is Slurm's clock at time 0 [s since 1970], with which its plans round; 0: unknown.
+    ``origin`` is Slurm's clock at time 0 [s since 1970], with which its plans round; 0: unknown. ``cancelled`` are
+    jobs that left the queue without a start.
     """
 
     name: str
     jobs: tuple[PlacedJob, ...]
     origin: float = 0.0
+    cancelled: tuple[PlacedJob, ...] = ()
+
+    @property
+    def submitted(self) -> tuple[PlacedJob, ...]:
+        """All jobs by submit."""
+        return tuple(sorted((*self.jobs, *self.cancelled), key=_by_submit))
 
 
 def is_placed(path: str | Path) -> bool:
@@ -101,8 +111,9 @@ def read_placed_replay(path: str | Path) -> PlacedReplay:
     path
         Directory of ``holdfast slurm replay --machine``, or CSV with the columns ``id``, ``submit``, ``start``, ``end``
         and ``walltime`` [s], ``tasks``, ``tasks_per_node`` and ``nodes`` (names, as Slurm writes them), and as far as
-        known ``node_cores``, ``completing``, ``origin``, ``user``, ``account``, ``qos`` and the other columns of a
-        request (:data:`holdfast.experiments.slurm.request_options.REQUEST_COLUMNS`).
+        known ``eligible``, ``state``, ``node_cores``, ``completing``, ``origin``, ``user``, ``account``, ``qos`` and
+        the other columns of a request (:data:`holdfast.experiments.slurm.request_options.REQUEST_COLUMNS`). A job with
+        the state CANCELLED and no start left the queue at its end.
 
     Raises
     ------
@@ -118,7 +129,11 @@ def read_placed_replay(path: str | Path) -> PlacedReplay:
         raise TraceError(place, None, "holds a job twice")
     name = place.parent.name if place.name == ACTUAL else place.name.removesuffix(".gz").removesuffix(".csv")
     origin = _number(place, 2, rows[0], "origin", 0.0)
-    return PlacedReplay(name, tuple(sorted(jobs, key=lambda job: (job.submit, job.job_id))), origin)
+    jobs.sort(key=_by_submit)
+    ran, left = tuple(job for job in jobs if job.nodes), tuple(job for job in jobs if not job.nodes)
+    if not ran:
+        raise TraceError(place, None, "holds no job with a recorded start")
+    return PlacedReplay(name, ran, origin, left)
 
 
 def write_placed_replay(
@@ -126,6 +141,7 @@ def write_placed_replay(
 ) -> None:
     """Write the table of a replay, with the request of each job by its id."""
     owners = tuple(name for name in _OWNERS if any(row.get(name) for row in rows))
+    owners += ("eligible",) if any(row.get("eligible") is not None for row in rows) else ()
     held = ("state", "by", "slurm_id", "nodes", "node_cores", "completing", "origin")
     columns = (*_NUMBERS, *REQUEST_COLUMNS, *held, *owners)
     known = []
@@ -133,7 +149,7 @@ def write_placed_replay(
         allocated = row.get("node_cores", {})
         cores = [str(allocated[node]) for node in expand(row["node_list"])] if allocated else []
         nodes = {"nodes": row["node_list"], "node_cores": "+".join(cores)}
-        known.append({**row, **request_columns(requests[row["id"]]), **nodes})
+        known.append({"start": None, "eligible": None, **row, **request_columns(requests[row["id"]]), **nodes})
     write_csv(directory / ACTUAL, known, columns)
 
 
@@ -143,29 +159,41 @@ def _table(path: str | Path) -> Path:
     return place / ACTUAL if place.is_dir() else place
 
 
+def _by_submit(job: PlacedJob) -> tuple[float, int]:
+    return job.submit, job.job_id
+
+
 def _job(path: Path, line: int, row: Mapping[str, Any]) -> PlacedJob:
+    left = has_left_queue(row)
+    row = {**row, "start": row.get("end")} if left else row
     number, submit, start, end, walltime = (_number(path, line, row, name) for name in _NUMBERS)
-    completing = _number(path, line, row, "completing", 0.0)
+    completing = 0.0 if left else _number(path, line, row, "completing", 0.0)
+    eligible = _number(path, line, row, "eligible", submit)
     if number != int(number):
         raise TraceError(path, line, "id must be a whole number")
-    if not (submit <= start < end and walltime > 0 and completing >= 0):
+    if not (submit <= start and (start < end or left) and walltime > 0 and completing >= 0):
         raise TraceError(path, line, "submit, start and end must follow one another, and times must not be negative")
     try:
         request = request_of_columns(row)
     except ValueError as error:
         raise TraceError(path, line, str(error)) from None
+    if eligible > start:
+        raise TraceError(path, line, "eligible must be a number, and not after the start")
     try:
-        nodes = expand(str(row["nodes"]))
+        nodes = () if left else expand(str(row["nodes"] or ""))
     except ValueError:
         nodes = ()
-    if not nodes:
-        raise TraceError(path, line, f"nodes must be names such as n[1-4], not {row['nodes']}")
+    if not nodes and not left:
+        raise TraceError(path, line, f"nodes must be names such as n[1-4], not {row['nodes'] or 'empty'}")
     cores = tuple(int(word) for word in re.findall(r"\d+", str(row.get("node_cores") or "")))
-    if cores and len(cores) != len(nodes):
+    if cores and not left and len(cores) != len(nodes):
         raise TraceError(path, line, f"node_cores must have {len(nodes)} numbers, such as 8+4, not {row['node_cores']}")
     by, user, account, qos = (str(row.get(name) or "") for name in ("by", *_OWNERS))
     request = request._replace(account=account, qos=qos)
-    return PlacedJob(int(number), submit, start, end, walltime, request, nodes, completing, by, cores, user)
+    return PlacedJob(
+        *(int(number), submit, start, end, walltime, request, nodes, completing, by, cores, user),
+        eligible=eligible if eligible > submit else None,
+    )
 
 
 def _number(path: Path, line: int, row: Mapping[str, Any], name: str, default: float | None = None) -> float:

@@ -94,8 +94,9 @@ class _Simulation:
         self._last = float("-inf")
         arrivals = _arrivals(replay)
         for job in every:
-            if job.job_id not in self._awaited:
-                self._push(arrivals.get(job.job_id, job.queued) + pace.submit, _ARRIVE, job.job_id)
+            at = arrivals.get(job.job_id, job.queued) + pace.submit
+            if job.job_id not in self._awaited and (job.job_id in self._ran or at < job.end):
+                self._push(at, _ARRIVE, job.job_id)
         for job in replay.cancelled:
             self._push(job.end, _LEAVE, job.job_id)
 
@@ -186,8 +187,9 @@ class _Simulation:
         """Start a job."""
         number = job.job_id
         if number in self._cancelled:
-            # Its cancellation ends it; its runtime is not known.
+            # Its cancellation or its limit ends it; its runtime is not known.
             self._holding[number] = replace(job, start=now, end=now + job.walltime)
+            self._push(now + job.walltime, _RELEASE, number)
             return
         self._starts[number] = now
         end = _exact(now + job.end - job.start)

@@ -15,7 +15,7 @@ from holdfast.experiments.forecast.log_cursor import Past
 from holdfast.experiments.forecast.machine_state import MachineState, state_of_queue
 from holdfast.experiments.forecast.track_record import BackTest, TrackRecord
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.logs.squeue import QueueRow
 from holdfast.workloads.logs.trace import Trace, TraceJob, TraceJobs
 

@@ -21,12 +21,10 @@ from holdfast.workloads.logs.readers import read_trace
 from holdfast.workloads.logs.trace import TraceJob
 from holdfast.workloads.table.job import Job, JobType
 
-__all__ = ["ACTUAL", "LIMITS", "Replay", "ReplayedJob", "read_replay", "write_actual"]
+__all__ = ["ACTUAL", "Replay", "ReplayedJob", "has_left_queue", "read_replay", "write_actual"]
 
 #: The table of a replay, in its directory.
 ACTUAL = "actual.csv"
-#: Limits of QOS beside it, as sacctmgr prints them.
-LIMITS = "qos.txt"
 _OWNERS = ("user", "account", "qos", "partition")
 #: What a job holds, and the time that its nodes needed to complete; columns that may be missing.
 _AMOUNTS = ("cpus", "memory", "completing")
@@ -34,6 +32,8 @@ _TASKS = 1 << 32
 #: Size of a machine for the numbers of its nodes, where nothing says it.
 _LARGEST = 1_000_000
 _NUMBERS = ("id", "submit", "start", "end", "nodes", "walltime")
+#: States of jobs that left the queue, unless they had started.
+_LEFT = ("CANCELLED", "DEADLINE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,8 @@ def read_replay(
     cancelled: list[ReplayedJob] = []
     if table.name == ACTUAL:
         rows, size = read_csv(table), None
-        jobs = [_job(table, line, row) for line, row in enumerate(rows, 2)]
+        for line, row in enumerate(rows, 2):
+            (cancelled if has_left_queue(row) else jobs).append(_job(table, line, row))
         origin = _amount(table, 2, rows[0], "origin") or None if rows else None
         passes = read_passes(table.parent)
     else:
@@ -211,10 +212,11 @@ def read_replay(
                 bits = numbers.bits(job.node_list, job.nodes)
                 jobs.append(_as_replayed_job(number, job, start, start + job.runtime, bits))
         size = trace.nodes
-        jobs = _with_requests(jobs, [job.job_id for job in trace.jobs], requests)
+        ids = [job.job_id for job in trace.jobs]
+        jobs, cancelled = (_with_requests(some, ids, requests) for some in (jobs, cancelled))
     if not jobs:
         raise TraceError(table, None, "holds no job with a recorded start")
-    if len({job.job_id for job in jobs}) < len(jobs):
+    if len({job.job_id for job in (*jobs, *cancelled)}) < len(jobs) + len(cancelled):
         raise TraceError(table, None, "holds a job twice")
     jobs.sort(key=lambda job: (job.submit, job.job_id))
     machine = nodes or size or _busiest(jobs)
@@ -260,19 +262,30 @@ def _with_requests(
     return found
 
 
+def has_left_queue(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a job that was cancelled while it waited: without a start, or with the end as its start.
+
+    >>> has_left_queue({"state": "CANCELLED", "start": "", "end": 9}), has_left_queue({"state": "FAILED", "end": 9})
+    (True, False)
+    """
+    start = row.get("start")
+    return str(row.get("state") or "").startswith(_LEFT) and (start is None or start in ("", row.get("end")))
+
+
 def write_actual(directory: Path, rows: list[dict[str, Any]]) -> None:
     """Write the table of a replay."""
     held = ("eligible",) if any(row.get("eligible") is not None for row in rows) else ()
     owners = tuple(name for name in (*_AMOUNTS, "origin", *_OWNERS) if any(row.get(name) for row in rows))
     columns = (*_NUMBERS, *held, "state", "by", "slurm_id", "node_list", *owners)
-    write_csv(directory / ACTUAL, [{**dict.fromkeys(held), **row} for row in rows], columns)
+    write_csv(directory / ACTUAL, [{**dict.fromkeys(("start", *held)), **row} for row in rows], columns)
 
 
 def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
-    """A row of the table, checked."""
+    """A row of the table, checked; the start of a job that was cancelled in the queue is its end."""
     values = []
+    left = has_left_queue(row)
     for name in _NUMBERS:
-        value = row.get(name)
+        value = row.get("end" if left and name == "start" else name)
         if not isinstance(value, int | float) or not abs(value) <= LARGEST_TIME:
             raise TraceError(path, line, f"{name} must be a number of at most {LARGEST_TIME:g}")
         values.append(float(value))
@@ -284,7 +297,7 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
         if not isinstance(eligible, int | float) or not eligible <= start:
             raise TraceError(path, line, "eligible must be a number, and not after the start")
         held = float(eligible) if eligible > submit else None
-    if not (submit <= start < end and walltime > 0):
+    if not (submit <= start and (start < end or left) and walltime > 0):
         raise TraceError(path, line, "submit, start and end must follow one another, and the walltime must be positive")
     place = _place(str(row.get("node_list") or ""), int(nodes))
     by, user, account, qos = (str(row.get(name) or "") for name in ("by", "user", "account", "qos"))
@@ -293,7 +306,7 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
         *(int(number), submit, start, end, int(nodes), walltime, by, place, held, user, account, qos),
         cpus=int(cpus),
         memory=int(memory),
-        completing=completing,
+        completing=0.0 if left else completing,
     )
 
 

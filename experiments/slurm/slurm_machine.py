@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from holdfast.experiments.slurm.job_chain import MINUTE, whole_minutes
 from holdfast.experiments.slurm.placed_replay import PlacedJob
 from holdfast.policies.slurm_backfill import SlurmBackfill
 from holdfast.simulator.resources.limit_columns import LimitColumns, Owner
@@ -28,7 +30,7 @@ class SlurmMachine:
     machine
         The machine.
     jobs
-        Jobs that ran on it.
+        Jobs that ran on it, or were cancelled while they waited; of these, one that does not fit is never looked at.
     origin
         Slurm's clock at time 0 [s].
 
@@ -40,8 +42,14 @@ class SlurmMachine:
     """
 
     def __init__(self, machine: Machine, jobs: Sequence[PlacedJob], origin: float = 0.0) -> None:
+        # Slurm has longest walltimes in minutes, and those of jobs are rounded up as well.
+        longest = [each.max_time and float(MINUTE * whole_minutes(each.max_time)) for each in machine.partitions]
+        pairs = zip(machine.partitions, longest, strict=True)
+        machine = replace(machine, partitions=tuple(replace(each, max_time=most) for each, most in pairs))
         table = NodeTable.for_requests(machine, [job.request for job in jobs])
-        needs, unfit = needs_of_jobs(table, [job.request for job in jobs], [job.walltime for job in jobs])
+        needs, _ = needs_of_jobs(table, [job.request for job in jobs], [job.walltime for job in jobs])
+        ran = [job for job, options in zip(jobs, needs, strict=True) if job.nodes and options is None]
+        _, unfit = needs_of_jobs(table, [job.request for job in ran], [job.walltime for job in ran])
         if unfit:
             raise InputError(f"a job asks for {next(iter(unfit))}")
         places = natural_places(machine.names)
@@ -73,6 +81,8 @@ class SlurmMachine:
         numbers = {name: number for number, name in enumerate(self.names)}
         self._runs: dict[int, PlannedRun] = {}
         for job in jobs:
+            if not job.nodes:
+                continue
             if not set(job.nodes) <= set(numbers):
                 raise InputError(f"job {job.job_id} ran on nodes that the machine does not have")
             cores = dict(zip((numbers[name] for name in job.nodes), job.cores or [0] * len(job.nodes), strict=True))

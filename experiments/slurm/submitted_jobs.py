@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdfast.experiments.slurm.job_chain import MINUTE
+from holdfast.experiments.slurm.job_chain import MINUTE, whole_minutes
 from holdfast.experiments.slurm.request_options import sbatch_options
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.logs.trace import Trace, TraceJob
 from holdfast.workloads.machines.request import ResourceRequest
 
@@ -94,7 +94,7 @@ def make_submits(
             continue
         if job.nodes > nodes:
             raise InputError(f"job {job.job_id} has {job.nodes:,} nodes, and the machine {nodes:,}")
-        minutes = max(1, math.ceil(job.walltime / MINUTE - 1e-9))
+        minutes = whole_minutes(job.walltime)
         at = job.submit if job.eligible is None else max(job.submit, job.eligible)
         request = requests[place - 1] if requests else None
         at = max(at, request.begin) if request is not None and request.begin is not None else at

@@ -1,8 +1,8 @@
 """The expected cost of a reproduction, from earlier measurements of the same experiments.
 
 ``python -m holdfast.experiments.study.expected_cost [--quick DIR ...]`` writes the costs that the package has: at full
-size those of the stored answers in ``docs/experiments``, at small sizes those of directories that
-``holdfast reproduce --quick`` has written, or the former ones. A test compares the stored costs with the answers.
+size those of the stored answers in ``docs/experiments``; at small sizes the former ones, and those in each DIR, which
+``holdfast reproduce --quick`` has written. A test compares the stored costs with the answers.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any
 from holdfast.experiments.study.cost_log import process_seconds, read_costs, took
 from holdfast.experiments.study.experiment import Experiment
 from holdfast.experiments.study.parameters import data_files
+from holdfast.experiments.terminal import complain
+from holdfast.workloads.ground.errors import InputError, format_value
 from holdfast.workloads.ground.files import atomic_open
 
 __all__ = ["Costs", "expected_cost", "experiment_size", "full_costs", "stored_costs"]
@@ -86,16 +88,37 @@ def full_costs(docs: Path) -> dict[str, float]:
 
 
 def main(words: Sequence[str]) -> None:
-    """Write the costs that the package has."""
+    """Write the costs that the package has.
+
+    Raises
+    ------
+    InputError
+        If the words are not ``--quick DIR ...``, or a directory has no costs.
+    """
     quick = dict(stored_costs()["quick"]) if _STORE.exists() else {}
-    for word in words:
-        if word != "--quick":
-            quick |= {name: cost.seconds * cost.workers for name, cost in read_costs(Path(word)).items()}
-    costs = {"full": full_costs(Path("docs/experiments")), "quick": quick}
+    for directory in _quick_directories(words):
+        costs = read_costs(directory)
+        if not costs:
+            raise InputError(f"{directory}: must have been written by 'holdfast reproduce --quick'")
+        quick |= {name: cost.seconds * cost.workers for name, cost in costs.items()}
     with atomic_open(_STORE) as file:
-        json.dump(costs, file, indent=1, sort_keys=True)
+        json.dump({"full": full_costs(Path("docs/experiments")), "quick": quick}, file, indent=1, sort_keys=True)
         file.write("\n")
 
 
+def _quick_directories(words: Sequence[str]) -> list[Path]:
+    """The directories of small sizes that the command names."""
+    if not words:
+        return []
+    option, *directories = words
+    if option != "--quick" or not directories or any(word.startswith("-") for word in directories):
+        raise InputError(f"the arguments must be none or '--quick DIR ...', not {format_value(' '.join(words))}")
+    return list(map(Path, directories))
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except InputError as error:
+        complain("expected_cost", "error", str(error))
+        sys.exit(2)

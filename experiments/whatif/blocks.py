@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.experiments.statistics import Interval
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.ground.units import SECOND
 
 __all__ = ["percentile_gap", "periods"]

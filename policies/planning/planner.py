@@ -225,7 +225,7 @@ def fit_runs(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: 
     from holdfast.policies.planning.discretisation import SIZE
     from holdfast.policies.planning.strategies import STRATEGIES
     from holdfast.workloads.fits import METHODS, choose, make_fits
-    from holdfast.workloads.ground.streams import stream
+    from holdfast.workloads.ground.random_streams import stream
 
     if how not in ("auto", *METHODS):
         raise UnknownNameError("kind of fit", how, ("auto", *METHODS))

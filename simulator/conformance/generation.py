@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.policies.port import Window
 from holdfast.simulator.conformance.scenario import Queued, Reserved, Running, Scenario
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.table.job import Job, JobType
 

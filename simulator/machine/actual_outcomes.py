@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.simulator.options import Options
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.table.job import Job
 from holdfast.workloads.table.memory_profile import memory_profile

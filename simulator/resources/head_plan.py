@@ -11,7 +11,7 @@ from holdfast.simulator.resources.free_amounts import add_amounts
 from holdfast.simulator.resources.loop_arguments import Choice, LoopArguments, Nodes, Plan
 from holdfast.simulator.resources.loop_state import NET, NOW, PLANNED, RUNNING, VERSION
 from holdfast.simulator.resources.node_choice import place
-from holdfast.simulator.resources.node_windows import STANDING, UNTIL, WINDOW
+from holdfast.simulator.resources.window_checks import STANDING, UNTIL, WINDOW
 
 __all__ = ["append_head", "earliest_time", "keep_heads"]
 

@@ -60,7 +60,7 @@ class LimitColumns:
         usages: dict[tuple[str, str, str | None], int] = {}
         numbers: dict[tuple[int, tuple[int, ...]], int] = {}
         for owner in owners:
-            for limit, user, most in self._quotas(owner) if self._by_scope else ():
+            for limit, user, most in self.quotas(owner):
                 usage = usages.setdefault((limit.scope, limit.name, user), len(usages))
                 if (usage, most) not in numbers:
                     numbers[usage, most] = len(self.limits)
@@ -74,11 +74,13 @@ class LimitColumns:
         """The accounts of an option."""
         return self.accounts[self.first[option] : self.first[option + 1]]
 
-    def _quotas(self, owner: Owner) -> Iterator[tuple[Limit, str | None, tuple[int, ...]]]:
-        """The limits of an owner: the user that each is for (None: all), and its amounts.
+    def quotas(self, owner: Owner) -> Iterator[tuple[Limit, str | None, tuple[int, ...]]]:
+        """The limits of an owner: the user that each is for (None: all), and its amounts as in ``most``.
 
         One whose amounts others replace counts the job all the same, since it may stop other jobs.
         """
+        if not self._by_scope:
+            return
         replaced = self._replacements(owner) if self.as_slurm else set[tuple[str, bool, str]]()
         for scope, name in owner._asdict().items():
             limit = self._by_scope.get((scope, name))

@@ -312,7 +312,7 @@ class Choice(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """Windows in which nodes are closed (:mod:`holdfast.simulator.resources.node_windows`).
+    """Windows in which nodes are closed (:mod:`holdfast.simulator.resources.window_checks`).
 
     Attributes
     ----------

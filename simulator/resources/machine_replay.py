@@ -20,6 +20,7 @@ from holdfast.simulator.resources.replay_columns import ReplayColumns
 from holdfast.simulator.resources.resource_loop import ALL
 from holdfast.simulator.resources.slurm_replay import run_slurm
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.numbers import is_whole
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.machines.fitted_requests import NodeTable, needs_of_jobs
 from holdfast.workloads.machines.machine import Machine
@@ -185,16 +186,7 @@ def replay_on_machine(
     InputError
         If a name or a value is not legal, or no job fits.
     """
-    if not isinstance(backfilling, SlurmBackfill) and backfilling not in BACKFILLING_DEPTHS:
-        raise UnknownNameError("backfilling rule on a machine", backfilling, BACKFILLING_DEPTHS)
-    if placement not in PLACEMENTS:
-        raise UnknownNameError("placement", placement, PLACEMENTS)
-    if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 1):
-        raise ParameterError("depth", "a whole number of at least 1", depth)
-    if isinstance(backfilling, SlurmBackfill) and placement != "slurm":
-        raise ParameterError("placement", "slurm with --backfilling slurm, which chooses nodes itself", placement)
-    if isinstance(backfilling, SlurmBackfill) and outages:
-        raise InputError("outages must be left out with --backfilling slurm on a machine")
+    _check_rule(backfilling, depth, placement, outages)
     table = NodeTable.for_requests(machine, [job.request for job in jobs])
     needs, left_out = needs_of_jobs(table, [job.request for job in jobs], [job.walltime for job in jobs])
     kept = [place for place, need in enumerate(needs) if need is not None]
@@ -224,6 +216,20 @@ def replay_on_machine(
         table, jobs, starts, left_out, found.instants, found.stranded, placement, submits, queued, gone,
         [(kept[row], run) for row, run in found.past], windows,
     )  # fmt: skip
+
+
+def _check_rule(backfilling: str | SlurmBackfill, depth: int | None, placement: str, outages: Sequence[Outage]) -> None:
+    """Refuse names and values that are not legal, or do not go together."""
+    if not isinstance(backfilling, SlurmBackfill) and backfilling not in BACKFILLING_DEPTHS:
+        raise UnknownNameError("backfilling rule on a machine", backfilling, BACKFILLING_DEPTHS)
+    if placement not in PLACEMENTS:
+        raise UnknownNameError("placement", placement, PLACEMENTS)
+    if depth is not None and not is_whole(depth, 1):
+        raise ParameterError("depth", "a whole number of at least 1", depth)
+    if isinstance(backfilling, SlurmBackfill) and placement != "slurm":
+        raise ParameterError("placement", "slurm with --backfilling slurm, which chooses nodes itself", placement)
+    if isinstance(backfilling, SlurmBackfill) and outages:
+        raise InputError("outages must be left out with --backfilling slurm on a machine")
 
 
 def _length(spans: list[tuple[int, int]]) -> int:

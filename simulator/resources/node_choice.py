@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.simulator.resources.free_amounts import add_amounts
 from holdfast.simulator.resources.loop_arguments import Choice, LoopArguments, Needs, Nodes, Plan, Rule, Windows
 from holdfast.simulator.resources.node_order import order_by_cores, order_in_runs
-from holdfast.simulator.resources.node_windows import is_closed
+from holdfast.simulator.resources.window_checks import is_closed
 
 __all__ = ["PACK", "SLURM", "SPREAD", "place"]
 

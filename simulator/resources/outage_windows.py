@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from holdfast.simulator.resources.machine_jobs import MachineJob
-from holdfast.simulator.resources.node_windows import ANNOUNCE, BEGIN, END, FAILS, PREEMPTS, WAITS
+from holdfast.simulator.resources.window_checks import ANNOUNCE, BEGIN, END, FAILS, PREEMPTS, WAITS
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.machines.machine import Machine
 from holdfast.workloads.outages.outage import Outage, OutageKind
@@ -79,7 +79,7 @@ class WindowColumns(NamedTuple):
     Attributes
     ----------
     window
-        The windows, :data:`holdfast.simulator.resources.node_windows.WINDOW` numbers each.
+        The windows, :data:`holdfast.simulator.resources.window_checks.WINDOW` numbers each.
     node_first, node_window
         The windows of each node, in the order in which they begin.
     event_time, event_window, event_kind

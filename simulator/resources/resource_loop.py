@@ -43,12 +43,12 @@ from holdfast.simulator.resources.loop_state import (
     RUNNING,
     VERSION,
 )
-from holdfast.simulator.resources.node_windows import BEGIN, END, STANDING, WINDOW, is_hit
 from holdfast.simulator.resources.preemptions import enqueue, expect_cancellation, keep_past_run, remove_run
 from holdfast.simulator.resources.run_lists import remove_last_run
 from holdfast.simulator.resources.scheduling_pass import schedule
 from holdfast.simulator.resources.stranded_amounts import measure_stranded_amounts
 from holdfast.simulator.resources.wait_causes import CAUSES, OTHER, PROMISED
+from holdfast.simulator.resources.window_checks import BEGIN, END, STANDING, WINDOW, is_hit
 
 __all__ = ["ALL", "replay_resources"]
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
 from typing import NamedTuple, Protocol
 
 from holdfast.policies.node_space import NodeSpace, Taken
 from holdfast.policies.slurm_backfill import SlurmBackfill
-from holdfast.simulator.resources.slurm_choice import choose_nodes, room_on, share_job, suffices, usual_nodes
+from holdfast.simulator.resources.slurm_choice import Room, choose_nodes, room_on, share_job, suffices, usual_nodes
 from holdfast.simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set, numbers
 from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.machines.fitted_requests import Need
@@ -310,49 +311,60 @@ class SlurmPass:
         return None
 
     def _first_release(self, need: Need, allowed: int) -> tuple[int, int]:
-        """The time at which running jobs have released enough, and the nodes (bits) of a plan; no nodes: never.
-
-        Ends are grouped in windows from the first end; a window doubles until it contains the next end.
-        """
-        state = self.state
-        rooms = state.rooms(need, allowed)
+        """The time at which running jobs have released enough, and the nodes (bits) of a plan; no nodes: never."""
+        rooms = self.state.rooms(need, allowed)
         if suffices(need, list(rooms.values())):
             self._favour(need, rooms)
             return self.now, node_set(choose_nodes(need, rooms, self._weights))
-        width = round(self.rule.precision * SECOND)
-        barrier = at = 0
-        free: dict[int, list[int]] = {}
-        last = len(self.ends) - 1
-        for place, run in enumerate(self.ends):
-            # Slurm looks at the end of the next run, wherever it is, but skips it if it is on other nodes: the run
-            # after it then belongs to the window, however late it ends.
-            if not any(allowed >> node & 1 for node in run.nodes):
-                continue
-            if not barrier:
-                barrier = run.end + width - (run.end % width if width else 0)
-            for node, vector in zip(run.nodes, run.taken, strict=True):
-                if allowed >> node & 1:
-                    here = free.get(node, state.free[node])
-                    free[node] = [have + amount for have, amount in zip(here, vector, strict=True)]
-                    room = room_on(need, free[node], state.capacities[node])
-                    if room is not None:
-                        rooms[node] = room
-            at = run.end
-            following = self.ends[place + 1].end if place < last else None
-            if following is not None and following <= barrier + width:
-                continue
-            if suffices(need, list(rooms.values())):
-                break
-            while following is not None and width and following > barrier + width:
-                width *= 2
+        at = self._add_releases(need, allowed, rooms)
         self._favour(need, rooms)
-        if not suffices(need, list(rooms.values())):
+        if at is None:
             return self.now, 0
         if self.rule.busy:
             chosen = usual_nodes(need, rooms, self._weights, self._is_busy)
         else:
             chosen = choose_nodes(need, rooms, self._weights)
         return at, node_set(chosen)
+
+    def _add_releases(self, need: Need, allowed: int, rooms: dict[int, Room]) -> int | None:
+        """Add what running jobs release to the room of nodes until it suffices: the time; None: it never does."""
+        state = self.state
+        free: dict[int, list[int]] = {}
+        for runs in self._runs_by_window(allowed):
+            for node, vector in _amounts_on(allowed, runs):
+                here = free.get(node, state.free[node])
+                free[node] = [have + amount for have, amount in zip(here, vector, strict=True)]
+                room = room_on(need, free[node], state.capacities[node])
+                if room is not None:
+                    rooms[node] = room
+            if suffices(need, list(rooms.values())):
+                return runs[-1].end
+        return None
+
+    def _runs_by_window(self, allowed: int) -> Iterator[list[PlannedRun]]:
+        """Running jobs on nodes by their ends; the plan treats those of a window as ending together.
+
+        Windows follow each other from the first end on; a window doubles until it contains the next end.
+        """
+        width = round(self.rule.precision * SECOND)
+        barrier = None
+        window: list[PlannedRun] = []
+        for run, following in zip_longest(self.ends, islice(self.ends, 1, None)):
+            # Slurm looks at the end of the next run, wherever it is, but skips it if it is on other nodes: the run
+            # after it then belongs to the window, however late it ends.
+            if not any(allowed >> node & 1 for node in run.nodes):
+                continue
+            if barrier is None:
+                barrier = run.end + width - (run.end % width if width else 0)
+            window.append(run)
+            if following is not None and following.end <= barrier + width:
+                continue
+            yield window
+            window = []
+            while following is not None and width and following.end > barrier + width:
+                width *= 2
+        if window:
+            yield window
 
     def _favour(self, need: Need, nodes: Iterable[int]) -> None:
         """Lower the weights of nodes on which a job with GPUs is tested, by its GPUs on each.
@@ -369,6 +381,14 @@ class SlurmPass:
     def _is_busy(self, node: int) -> bool:
         """Whether a node is not idle: it is in use, or completes."""
         return self.state.jobs[node] > 0 or bool(self.completing >> node & 1)
+
+
+def _amounts_on(allowed: int, runs: Iterable[PlannedRun]) -> Iterator[tuple[int, Sequence[int]]]:
+    """What each run takes on each of these nodes (bits)."""
+    for run in runs:
+        for node, vector in zip(run.nodes, run.taken, strict=True):
+            if allowed >> node & 1:
+                yield node, vector
 
 
 def _count_gpus(need: Need) -> int:

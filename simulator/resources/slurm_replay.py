@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from holdfast.policies.slurm_backfill import SlurmBackfill
-from holdfast.simulator.resources.loop_call import LoopOutcome, job_wait
+from holdfast.simulator.resources.loop_outcome import LoopOutcome, job_wait
 from holdfast.simulator.resources.machine_jobs import JobStart
 from holdfast.simulator.resources.node_order import natural_places
 from holdfast.simulator.resources.replay_columns import ReplayColumns

@@ -77,13 +77,7 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, occupati
     open_ones = [item for item in book.by_notice() if book.missing_nodes(item) > 0]
     if not open_ones or book.on_demand_waits:
         return []
-    releases: dict[int, set[int]] = defaultdict(set)
-    for run in machine.runs.values():
-        releases[_departure(run, machine.now)].update(_beside_hosts(run))
-    for job_id, gathering in machine.gatherings.items():
-        releases[_end(gathering)].update(machine.holds[job_id])
-    for end, nodes in machine.closures.ends():
-        releases[end].update(nodes)
+    releases = _releases(machine)
     missing = {item.job.job_id: book.missing_nodes(item) for item in open_ones}
     found: list[Span] = []
     collected: dict[int, set[int]] = defaultdict(set)
@@ -104,4 +98,16 @@ def expected_collections(machine: SharedMachine, book: ReservationBook, occupati
                     free[node] -= part
                     collected[job.job_id].add(node)
                     missing[job.job_id] -= 1
+    return found
+
+
+def _releases(machine: SharedMachine) -> dict[int, set[int]]:
+    """Nodes that runs leave, or that open again, by time."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for run in machine.runs.values():
+        found[_departure(run, machine.now)].update(_beside_hosts(run))
+    for job_id, gathering in machine.gatherings.items():
+        found[_end(gathering)].update(machine.holds[job_id])
+    for end, nodes in machine.closures.ends():
+        found[end].update(nodes)
     return found

@@ -223,35 +223,38 @@ class NodeCollection:
     def _preempt_on(self, chosen: int, victims: Sequence[SharedRun], overhead: int) -> None:
         """Preempt jobs for a node; the job also takes their other nodes that it can use."""
         machine = self._machine
-        # A tenant does not lend.
+        # This is asked before the preemptions, at which rigid runs leave their nodes. A tenant does not lend.
         lenders = [run for run in victims if not machine.borrows(run)]
         ordinary = {run: [node for node in run.taken if run.is_ordinary(node)] for run in victims}
-        given: dict[SharedRun, list[int]] = {run: [] for run in victims}
         lost = machine.loss_text(overhead)
         for run in victims:
             reason = f"for {self._job.job_id}: {machine.names([chosen])} was the cheapest node, {lost}"
             machine.preempt(run, reason)
         warned = [run for run in victims if run.malleable]
         others = {node for nodes in ordinary.values() for node in nodes} - {chosen}
-        for node in [chosen, *sorted(others)]:
-            if self._missing <= 0:
-                break
-            also = [run for run in warned if run.is_ordinary(node)]
-            before = self._first_departures(node, self._leaving if node == chosen else (), also)
-            if before is None:
-                continue
-            machine.hold(self._job, node, [*before, *also])
-            self._lend(before, node)
-            for run in victims:
-                if node in ordinary[run]:
-                    given[run].append(node)
+        held = self._hold_left_nodes(warned, chosen, sorted(others))
         self._note(f"from {', '.join(str(run.job_id) for run in victims)} (the cheapest node, {lost})")
         for run in lenders:
-            if given[run]:
-                self._lend_nodes(run, given[run])
+            nodes = [node for node in held if node in ordinary[run]]
+            if nodes:
+                self._lend_nodes(run, nodes)
         # What they leave on further nodes counts for these, too.
         self._leaving = sorted([*self._leaving, *warned], key=lambda run: run.departure)
         self._lenders += [run for run in warned if run in lenders]
         for run in victims:
             if run.over:
                 self.released.update(run.taken)
+
+    def _hold_left_nodes(self, warned: Sequence[SharedRun], chosen: int, others: Sequence[int]) -> list[int]:
+        """Hold a node, then others that have room when runs under warning have left, while any is missing."""
+        held = []
+        for node in (chosen, *others):
+            if self._missing <= 0:
+                break
+            also = [run for run in warned if run.is_ordinary(node)]
+            before = self._first_departures(node, self._leaving if node == chosen else (), also)
+            if before is not None:
+                self._machine.hold(self._job, node, [*before, *also])
+                self._lend(before, node)
+                held.append(node)
+        return held

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 
 from holdfast.policies.port import TOLERANCE
-from holdfast.simulator.resources.node_windows import FAILS, WAITS
 from holdfast.simulator.resources.outage_windows import NodeWindow
+from holdfast.simulator.resources.window_checks import FAILS, WAITS
 from holdfast.simulator.shared_nodes.arrivals import ArrivalService
 from holdfast.simulator.shared_nodes.clock import OUTAGE, InstantClock
 from holdfast.simulator.shared_nodes.closures import admits

@@ -1352,15 +1352,14 @@ class Model:
     # --- accounting ---
 
     def account(self) -> None:
-        submits = [
-            outcome.submit for outcome in self.result.values() if outcome.submit is not None and outcome.end is not None
-        ]
-        if not submits:
+        ends = [outcome.end for outcome in self.result.values() if outcome.end is not None]
+        if not ends:
             # If no job ends, there is no span to account for.
             self.result.totals = dict.fromkeys(self.result.totals, 0)
             return
-        first, last = min(submits), max(outcome.end or 0 for outcome in self.result.values())
         # A limit may keep a preempted job from running again.
+        ran = [outcome for outcome in self.result.values() if outcome.end is not None or outcome.segments]
+        first, last = min(outcome.submit for outcome in ran if outcome.submit is not None), max(ends)
         last = max((last, *(end for outcome in self.result.values() for _, end, _ in outcome.segments)))
         if self.begin_at is not None:
             first = self.begin_at

@@ -78,9 +78,14 @@ def assembly(function: Callable[..., Any], kinds: Kinds) -> str | None:
         "f": pointer(types.float64),
         "b": pointer(types.uint8),
     }
+    # A function with one caller is inlined. Of others, compiling each copy would take time: with all inlined, the replay
+    # on machines takes 25 s in place of 15. Numba inlines what an inlined function calls, too, unless it is told not to.
+    inlined: Any = {"forceinline": True}
     bare: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": False}
+    callers = Counter(_callees(function))
+    for item in called_functions(function):
+        callers.update(_callees(item))
     made: dict[FunctionType, Any] = {}
-    callers = Counter(other for item in [function, *called_functions(function)] for other in _callees(item))
 
     def link(item: FunctionType) -> Any:
         if item not in made:
@@ -88,8 +93,7 @@ def assembly(function: Callable[..., Any], kinds: Kinds) -> str | None:
             copy = FunctionType(item.__code__, {**item.__globals__, **others}, item.__name__)
             copy.__module__ = item.__module__
             # With numpy's error model, a division by zero returns a value; the code cannot raise Python's errors.
-            # A function with one caller is inlined. Of others, compiling each copy would take time.
-            made[item] = njit(error_model="numpy", **({"forceinline": True} if callers[item] == 1 else bare))(copy)
+            made[item] = njit(error_model="numpy", **(inlined if callers[item] == 1 else bare))(copy)
             _compile_once(made[item], types.unliteral)
         return made[item]
 
@@ -124,15 +128,16 @@ def letters(kinds: Kinds) -> str:
     return "".join(_LETTERS[field] for kind in kinds for field in get_type_hints(kind).values())
 
 
-def called_functions(function: Callable[..., Any]) -> list[Callable[..., Any]]:
+def called_functions(function: Callable[..., Any]) -> list[FunctionType]:
     """Functions of modules that a function calls by name, directly or indirectly; none is recursive."""
-    found: dict[Callable[..., Any], None] = {}
-    for item in _callees(cast(FunctionType, function)):
+    found: dict[FunctionType, None] = {}
+    for item in _callees(function):
         found |= dict.fromkeys([item, *called_functions(item)])
     return list(found)
 
 
-def _callees(function: FunctionType) -> list[FunctionType]:
+def _callees(called: Callable[..., Any]) -> list[FunctionType]:
+    function = cast(FunctionType, called)
     found = (function.__globals__.get(name) for name in function.__code__.co_names)
     return [item for item in found if isinstance(item, FunctionType)]
 

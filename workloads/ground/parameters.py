@@ -36,6 +36,7 @@ __all__ = [
     "Seed",
     "Share",
     "Values",
+    "Walltime",
     "changed_parameters",
     "check_choices",
     "choices",
@@ -48,6 +49,7 @@ __all__ = [
     "shorten",
     "times",
     "type_parts",
+    "walltime",
     "whole",
     "wholes",
 ]
@@ -362,6 +364,17 @@ def duration(text: str, option: str = "", most: float = LARGEST_TIME) -> float:
     return value
 
 
+def walltime(text: str) -> float:
+    """Read a walltime above 0 [s]; Slurm reads bare numbers as minutes, which the message recalls."""
+    try:
+        value = parse_duration(text)
+    except ParameterError:
+        value = 0.0
+    if not value > 0:
+        raise ParameterError("", "seconds, or [D-]HH:MM:SS, or a duration such as 90m, above 0", text)
+    return duration(text)
+
+
 def _above_0(text: str) -> float:
     value = duration(text)
     if not value > 0:
@@ -389,6 +402,8 @@ def times(most: float) -> Values:
 
 Seconds = Annotated[float, Values("TIME", duration, duration_text, "s")]
 SecondsAbove0 = Annotated[float, Values("TIME", _above_0, duration_text, "s")]
+#: The help of each says "seconds, or [D-]HH:MM:SS", since Slurm reads bare numbers as minutes.
+Walltime = Annotated[float, Values("TIME", walltime, duration_text)]
 Share = Annotated[float, Values("SHARE", share, _format_number)]
 Positive = Annotated[float, Values("NUMBER", number, _format_number)]
 NonNegative = Annotated[float, Values("NUMBER", _or_0, _format_number)]

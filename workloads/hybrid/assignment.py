@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.hybrid.groups import job_groups
 from holdfast.workloads.hybrid.job_types import TypedJobs

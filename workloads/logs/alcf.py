@@ -109,14 +109,19 @@ def parse_alcf(
         raise
     except (ValueError, csv.Error) as error:
         raise TraceError(path, line, str(error)) from None
+    return intake.trace(path, "alcf", None, _header(sorted(record.machines), choice), choice.unit or "nodes")
+
+
+def _header(machines: Sequence[str], choice: Choice) -> dict[str, str]:
+    """What is known of a log of these machines."""
     header = {}
-    if record.machines:
-        header["Computer"] = ", ".join(sorted(record.machines))
+    if machines:
+        header["Computer"] = ", ".join(machines)
     if choice.conditions:
         header["Where"] = choice.text
-    if choice.unit != "processors" and len(record.machines) == 1 and header["Computer"].lower() in _MACHINES:
-        header["ComputerNodes"] = _MACHINES[header["Computer"].lower()]
-    return intake.trace(path, "alcf", None, header, choice.unit or "nodes")
+    if choice.unit != "processors" and len(machines) == 1 and machines[0].lower() in _MACHINES:
+        header["ComputerNodes"] = _MACHINES[machines[0].lower()]
+    return header
 
 
 def looks_like_alcf(text: str) -> bool:

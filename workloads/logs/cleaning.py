@@ -308,6 +308,7 @@ class Intake:
         tasks: tuple[range, ...] = (),
         eligible: float | None = None,
         place: int | None = None,
+        qos: str = "",
     ) -> None:
         """Remember a record, counted as left out for that reason, of a job that was cancelled before it started.
 
@@ -325,7 +326,7 @@ class Intake:
             return
         job = TraceJob(
             job_id, submit, nodes, walltime, walltime, True, wait, user, project, preceding, think_time, cancelled_at,
-            eligible=eligible,
+            eligible=eligible, qos=qos,
         )  # fmt: skip
         self.withdrawn.append(Withdrawn(len(self.jobs) if place is None else place, reason, job, tasks))
 

@@ -232,7 +232,7 @@ class _SacctRecord:
         wait = None if submit is None else start - (submit if eligible is None else eligible)
         stopped, partition = state == "TIMEOUT", self._partition(row)
         node_list = "" if self.node_list is None else parse_text(row[self.node_list])
-        qos = "" if self.qos is None else parse_text(row[self.qos])
+        qos = self._qos(row)
         kept = intake.add(
             job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition,
             eligible=eligible, node_list=node_list, qos=qos,
@@ -294,6 +294,9 @@ class _SacctRecord:
         user = parse_text(row[self.user]) if self.user is not None else ""
         return user, parse_text(row[self.project]) if self.project is not None else ""
 
+    def _qos(self, row: Sequence[str]) -> str:
+        return "" if self.qos is None else parse_text(row[self.qos])
+
     def _withdraw(self, row: Sequence[str], ids: str, intake: Intake, tasks: tuple[range, ...]) -> None:
         """Record a job that was cancelled in the queue, at its end time."""
         submit = parse_time(row[self.submit], "Submit")
@@ -313,8 +316,10 @@ class _SacctRecord:
         nodes = -(-count // self.per_node)
         job_id = tasks[0][0] if tasks else self._id(row, ids)
         walltime = self._walltime(row)
-        owners = self._owners(row)
-        intake.withdraw(_NEVER_STARTED, job_id, submit, nodes, walltime, wait, *owners, tasks=tasks, eligible=eligible)
+        intake.withdraw(
+            _NEVER_STARTED, job_id, submit, nodes, walltime, wait, *self._owners(row), tasks=tasks, eligible=eligible,
+            qos=self._qos(row),
+        )  # fmt: skip
 
     def _runtime(self, row: Sequence[str], span: float) -> float:
         if self.elapsed is not None and not is_missing(row[self.elapsed]):

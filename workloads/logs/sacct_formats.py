@@ -113,36 +113,29 @@ class _DelimitedForm(Form):
 
     def records(self) -> Iterator[tuple[int, str]]:
         """Each record with its line; lines of one record are joined again, since a text may hold line breaks."""
-        broken: list[tuple[int, str]] = []
-        held: tuple[int, str] | None = None
+        # Lines that have not been yielded: one whole record, or lines that are none yet.
+        held: list[tuple[int, str]] = []
+        whole = True
         for line, row in numbered_lines(self._text):
             if line <= self.first or not row or row.isspace() or row == self._header:
                 continue
-            whole = self._is_whole(row)
-            if broken:
-                whole = whole and self._fit.begins(self._split(row)[: len(self.names)])
-                together = "\n".join([*(part for _, part in broken), row])
-                if not whole and self._is_whole(together):
-                    held = broken[0][0], together
-                    broken = []
-                elif whole or len(broken) == _MOST_LINES:
-                    yield from broken
-                    held, broken = ((line, row), []) if whole else (None, [(line, row)])
-                else:
-                    broken.append((line, row))
-            elif whole:
-                if held is not None:
-                    yield held
-                held = line, row
-            elif held is not None and self._goes_on(row):
-                held = held[0], f"{held[1]}\n{row}"
+            begins = self._is_whole(row)
+            if whole:
+                if held and not begins and self._goes_on(row):
+                    held = [(held[0][0], f"{held[0][1]}\n{row}")]
+                    continue
             else:
-                if held is not None:
-                    yield held
-                held, broken = None, [(line, row)]
-        if held is not None:
-            yield held
-        yield from broken
+                begins = begins and self._fit.begins(self._split(row)[: len(self.names)])
+                together = "\n".join([*(part for _, part in held), row])
+                if not begins and self._is_whole(together):
+                    held, whole = [(held[0][0], together)], True
+                    continue
+                if not begins and len(held) < _MOST_LINES:
+                    held.append((line, row))
+                    continue
+            yield from held
+            held, whole = [(line, row)], begins
+        yield from held
 
     def _is_whole(self, record: str) -> bool:
         """Whether these are the cells of a record."""

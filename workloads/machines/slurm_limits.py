@@ -6,9 +6,11 @@ Source: sacctmgr(1); slurm.schedmd.com, resource_limits.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from holdfast.workloads.ground.errors import TraceError
 from holdfast.workloads.machines.machine import Limit, Quota
@@ -101,7 +103,7 @@ def limits_from_tables(texts: Mapping[str | Path, str]) -> SlurmLimits:
             clusters = sorted({row.get("Cluster", "") for row in rows})
             if len(clusters) > 1:
                 raise TraceError(path, None, f"has several clusters ({', '.join(clusters)[:80]})", "add cluster=NAME")
-            limits += _limits_of_associations(path, rows, remarks)
+            limits += _limits_of_associations(_read_associations(path, rows, remarks), remarks)
     return SlurmLimits(tuple(limits), tuple(remarks))
 
 
@@ -115,11 +117,26 @@ def _limits_of_qos(path: str | Path, rows: Iterable[Mapping[str, str]], remarks:
             yield Limit("qos", name, per_user, together)
 
 
-def _limits_of_associations(path: str | Path, rows: Iterable[Mapping[str, str]], remarks: list[str]) -> Iterator[Limit]:
-    """Limits of accounts, of each user of an account, and of users that have one account."""
-    together: dict[str, Quota] = {}
-    users: dict[str, dict[str, Quota]] = {}
-    parents = set()
+class _Associations(NamedTuple):
+    """Limits of accounts and of their users.
+
+    Attributes
+    ----------
+    accounts
+        Limit of all jobs of each account together.
+    users
+        By account, the limits of each of its users there.
+    parents
+        Accounts with accounts below them.
+    """
+
+    accounts: dict[str, Quota]
+    users: dict[str, dict[str, Quota]]
+    parents: set[str]
+
+
+def _read_associations(path: str | Path, rows: Iterable[Mapping[str, str]], remarks: list[str]) -> _Associations:
+    found = _Associations({}, {}, set())
     for row in rows:
         account, user = row["Account"].strip(), row["User"].strip()
         owner = f"account {account}" if not user else f"user {user} in account {account}"
@@ -129,16 +146,21 @@ def _limits_of_associations(path: str | Path, rows: Iterable[Mapping[str, str]],
                 remarks.append(f"limits of {owner} in partition {row['Partition']} are left out")
         elif user:
             # Slurm prints the MaxJobs that a user inherits from the account as the user's.
-            users.setdefault(account, {})[user] = _quota(path, row, "GrpTRES", "GrpJobs", "MaxJobs")
+            found.users.setdefault(account, {})[user] = _quota(path, row, "GrpTRES", "GrpJobs", "MaxJobs")
         else:
-            together[account] = _quota(path, row, "GrpTRES", "GrpJobs")
-            parents.add(row.get("ParentName", "").strip())
-    accounts_of = {user: sum(user in known for known in users.values()) for known in users.values() for user in known}
-    for account in dict.fromkeys([*together, *users]):
-        quotas = users.get(account, {})
+            found.accounts[account] = _quota(path, row, "GrpTRES", "GrpJobs")
+            found.parents.add(row.get("ParentName", "").strip())
+    return found
+
+
+def _limits_of_associations(found: _Associations, remarks: list[str]) -> Iterator[Limit]:
+    """Limits of accounts, of each user of an account, and of users that have one account."""
+    accounts_of = Counter(user for users in found.users.values() for user in users)
+    for account in dict.fromkeys([*found.accounts, *found.users]):
+        quotas = found.users.get(account, {})
         loosest = _loosest(list(quotas.values()))
-        all_jobs = together.get(account, Quota())
-        if account in parents and all_jobs.amounts():
+        all_jobs = found.accounts.get(account, Quota())
+        if account in found.parents and all_jobs.amounts():
             remarks.append(f"the limit of account {account} counts its own jobs alone, not those of accounts below it")
         if all_jobs.amounts() or loosest.amounts():
             yield Limit("account", account, loosest, all_jobs)

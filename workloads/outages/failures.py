@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.numbers import check_whole
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.ground.ranges import Range, legal
-from holdfast.workloads.ground.streams import stream
 from holdfast.workloads.ground.units import DURATIONS, LARGEST_TIME, SECOND, SHORTEST_TIME, to_ticks
 from holdfast.workloads.outages.outage import Outage, OutageKind
 

@@ -38,6 +38,8 @@ __all__ = ["LogRequests", "RecordedJob", "is_job_table", "read_requests"]
 _PARQUET = b"PAR1"
 _BLOCK = 50_000
 BROKEN = "requests that cannot be read (one core is used)"
+#: Cells of a table that has no such time.
+_NO_TIME = frozenset(("", "none", "nan", "nat", "null", "-1"))
 #: A part of Alea's requests: number of nodes, processors of each, and properties.
 _CHUNK = re.compile(r"(\d{1,9})(?::ppn=(\d{1,9}))?((?::[^:#+]+)*)(#excl)?")
 
@@ -418,54 +420,105 @@ def _reader(
     return read
 
 
-def _table_jobs(data: bytes, path: str | Path, layout: Layout) -> LogRequests:
-    """The jobs of a public data set."""
-    names = _names(data, path)
-    read = _reader(names, layout.request, path)
-    places = {role: (names.index(column), scale) for role, (column, scale) in layout.times.items() if column in names}
-    excluded: Counter[str] = Counter()
-    remarks: Counter[str] = Counter()
-    jobs = []
-    clock = 0.0
-    fraction = names.index("gpu_milli") if "gpu_milli" in names else None
+class _Times(NamedTuple):
+    """Times of a job in a data set [s], ``interval`` since the submit of the job before; None: unknown."""
 
-    def time(row: Sequence[str], role: str) -> float | None:
-        if role not in places:
+    submit: float | None
+    start: float | None
+    runtime: float | None
+    walltime: float | None
+    interval: float | None
+
+
+class _DataSetCells:
+    """Cells of the rows of a data set that are not about the request.
+
+    Parameters
+    ----------
+    names
+        Names of all columns.
+    layout
+        The data set.
+
+    Attributes
+    ----------
+    has_intervals
+        Whether submits are known by the intervals between them.
+    """
+
+    def __init__(self, names: Sequence[str], layout: Layout) -> None:
+        self._places = {
+            role: (names.index(column), scale) for role, (column, scale) in layout.times.items() if column in names
+        }
+        self.has_intervals = "interval" in self._places
+        self._gpu_share = names.index("gpu_milli") if "gpu_milli" in names else None
+
+    def text(self, row: Sequence[str], role: str) -> str:
+        """A cell; empty without such a column."""
+        column = self._places.get(role)
+        return "" if column is None else row[column[0]].strip()
+
+    def times(self, row: Sequence[str]) -> _Times:
+        """The times of a job; a ValueError with a sentence if one is illegal."""
+        submit, start, end = self._time(row, "submit"), self._time(row, "start"), self._time(row, "end")
+        runtime, walltime = self._time(row, "runtime"), self._time(row, "walltime")
+        if runtime is None and start is not None and end is not None:
+            runtime = end - start
+        return _Times(submit, start, runtime, walltime, self._time(row, "interval"))
+
+    def _time(self, row: Sequence[str], role: str) -> float | None:
+        column = self._places.get(role)
+        if column is None:
             return None
-        place, scale = places[role]
+        place, scale = column
         text = row[place].strip()
-        if not text or text.lower() in ("none", "nan", "nat", "null", "-1"):
+        if text.lower() in _NO_TIME:
             return None
         try:
             return decimal(text) * scale
         except ValueError:
             return seconds_of_date(text, role)
 
+    def is_fraction(self, row: Sequence[str]) -> bool:
+        """Whether the job asks for less than a whole GPU, which has a column of thousandths."""
+        if self._gpu_share is None:
+            return False
+        try:
+            return 0 < decimal(row[self._gpu_share] or "0") < 1000
+        except ValueError:
+            return False
+
+
+def _table_jobs(data: bytes, path: str | Path, layout: Layout) -> LogRequests:
+    """The jobs of a public data set."""
+    names = _names(data, path)
+    read, cells = _reader(names, layout.request, path), _DataSetCells(names, layout)
+    excluded: Counter[str] = Counter()
+    remarks: Counter[str] = Counter()
+    jobs = []
+    clock = 0.0
     for number, row in _rows(data, path):
         try:
-            submit, start, end = time(row, "submit"), time(row, "start"), time(row, "end")
-            runtime, walltime = time(row, "runtime"), time(row, "walltime")
-            clock += time(row, "interval") or 0.0
+            submit, start, runtime, walltime, interval = cells.times(row)
         except ValueError as error:
             raise TraceError(path, number + 1, str(error)) from None
-        submit = clock if "interval" in places else submit
-        if runtime is None and start is not None and end is not None:
-            runtime = end - start
+        if cells.has_intervals:
+            clock += interval or 0.0
+            submit = clock
         if submit is None or runtime is None or not runtime > 0:
             excluded["no runtime" if runtime is not None else "never ran"] += 1
             continue
         request = _request(read(row), remarks)
-        if fraction is not None and request.gpus and 0 < float(row[fraction] or 0) < 1000:
+        if request.gpus and cells.is_fraction(row):
             remarks[FRACTION] += 1
         if layout.whole_nodes:
             request = request._replace(exclusive=True)
-        place = places.get("id")
-        text = row[place[0]].strip() if place else ""
-        user = row[places["user"][0]].strip() if "user" in places else ""
         if not walltime or walltime <= 0:
             remarks[NO_WALLTIME] += 1
             walltime = runtime
-        job_id = int(text) if text.isdecimal() else number
+        id = cells.text(row, "id")
+        job_id = int(id) if id.isdecimal() else number
+        user = cells.text(row, "user")
         jobs.append(RecordedJob(job_id, submit, walltime, min(runtime, walltime), start, user, request))
     if not jobs:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in excluded.most_common(3))

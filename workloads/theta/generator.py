@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.logs.trace import Trace, TraceJobs
 from holdfast.workloads.theta.arrival_rhythm import Rhythm
 from holdfast.workloads.theta.job_shapes import draw_requests, draw_runtimes, draw_sizes

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from holdfast.experiments.commands.options.arguments import check_outputs
+from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.parameters import Nodes, Parameter, Seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from holdfast.experiments.slurm.queue_limits import QueueLimits
     from holdfast.experiments.slurm.submit_lines import JobRequest
+    from holdfast.policies.slurm_backfill import SlurmBackfill
+    from holdfast.workloads.machines.machine import Machine
 
 __all__ = ["Arguments", "main"]
 
@@ -163,36 +166,14 @@ def _compare_machine_replays(arguments: Arguments, site: _Site | None) -> None:
     from holdfast.experiments.slurm.recorded_limits import with_recorded_limits
     from holdfast.experiments.tables import write_csv
     from holdfast.experiments.terminal import note
-    from holdfast.policies.backfilling import BACKFILLING
-    from holdfast.policies.slurm_backfill import SlurmBackfill
-    from holdfast.workloads.ground.errors import InputError, ParameterError
-    from holdfast.workloads.machines.machine_file import read_machine
-    from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES
-    from holdfast.workloads.machines.sources import machine_from_files
 
-    if arguments.machine is not None:
-        machine = read_machine(arguments.machine)
-    elif arguments.config is not None:
-        found = machine_from_files(_configuration_files(arguments.config, *LIMIT_TABLES))
-        machine = found.machine
-        for remark in found.remarks:
-            note(f"note: {remark}")
-    else:
-        raise InputError(
-            f"{arguments.replay[0]}: its nodes have resources; give the machine with --machine or --config"
-        )
+    machine = _machine(arguments)
     for option in ("nodes", "order"):
         if getattr(arguments, option) is not None:
             raise InputError(
                 f"--{option} must be left out for a replay on a machine; jobs are in the order of their submits"
             )
-    names = list(arguments.backfilling) or ["slurm" if site is None else site.rule]
-    rules: dict[str, SlurmBackfill] = {}
-    for name in names:
-        rule = BACKFILLING[name]
-        if not isinstance(rule, SlurmBackfill):
-            raise ParameterError("backfilling", "slurm on a machine, with its parameters", name)
-        rules[name] = rule
+    rules = _machine_rules(arguments.backfilling or ("slurm" if site is None else site.rule,))
     lag = arguments.lag if arguments.lag is not None else 5.0 if site is None else 5.0 + site.interval
     rows, differences = [], []
     for path in arguments.replay:
@@ -218,29 +199,62 @@ def _compare_machine_replays(arguments: Arguments, site: _Site | None) -> None:
         print(f"written to {arguments.output}.csv, {arguments.output}-decisions.csv")
 
 
+def _machine(arguments: Arguments) -> Machine:
+    """The machine that the options name; remarks are printed."""
+    from holdfast.experiments.terminal import note
+    from holdfast.workloads.machines.machine_file import read_machine
+    from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES
+    from holdfast.workloads.machines.sources import machine_from_files
+
+    if arguments.machine is not None:
+        return read_machine(arguments.machine)
+    if arguments.config is None:
+        raise InputError(
+            f"{arguments.replay[0]}: its nodes have resources; give the machine with --machine or --config"
+        )
+    found = machine_from_files(_configuration_files(arguments.config, *LIMIT_TABLES))
+    for remark in found.remarks:
+        note(f"note: {remark}")
+    return found.machine
+
+
+def _machine_rules(names: Iterable[str]) -> dict[str, SlurmBackfill]:
+    """The rules of these names, by name; on a machine there is Slurm's alone."""
+    from holdfast.policies.backfilling import BACKFILLING
+    from holdfast.policies.slurm_backfill import SlurmBackfill
+
+    rules = {}
+    for name in names:
+        rule = BACKFILLING[name]
+        if not isinstance(rule, SlurmBackfill):
+            raise ParameterError("backfilling", "slurm on a machine, with its parameters", name)
+        rules[name] = rule
+    return rules
+
+
 def _limits(path: str) -> tuple[QueueLimits, Mapping[int, JobRequest]]:
     """Limits of a snapshot or a replay, and what the jobs asked for."""
-    from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits, remark_on_owners
-    from holdfast.experiments.slurm.recorded_replay import LIMITS
+    from holdfast.experiments.slurm.queue_limits import QueueLimits
+    from holdfast.experiments.slurm.recorded_limits import read_limits
     from holdfast.experiments.slurm.site_snapshot import is_snapshot, read_snapshot
     from holdfast.experiments.slurm.submit_lines import read_requests, read_throttles
-    from holdfast.experiments.terminal import warn
+    from holdfast.experiments.terminal import note
     from holdfast.workloads.ground.files import read_text
-    from holdfast.workloads.machines.slurm_limits import enforces_limits
+    from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES, enforces_limits, limits_from_tables
 
-    if not is_snapshot(path):
-        stored = Path(path) / LIMITS
-        return QueueLimits(qos=read_qos_limits(stored)) if stored.is_file() else NO_LIMITS, {}
-    snapshot = read_snapshot(path)
-    submits, qos, owners, config = (
-        snapshot.find(name) for name in ("submits.txt", "qos.txt", "associations.txt", "config.txt")
-    )
-    if config is not None and not enforces_limits(read_text(config)):
-        qos = owners = None
-    if owners is not None and (remark := remark_on_owners(owners)):
-        warn("slurm compare", remark)
+    submits = None
+    if is_snapshot(path):
+        snapshot = read_snapshot(path)
+        submits, config = snapshot.find("submits.txt"), snapshot.find("config.txt")
+        enforced = config is None or enforces_limits(read_text(config))
+        tables = [snapshot.find(name) for name in LIMIT_TABLES] if enforced else []
+        found = limits_from_tables({table: read_text(table) for table in tables if table is not None})
+    else:
+        found = read_limits(Path(path)) or limits_from_tables({})
+    for remark in found.remarks:
+        note(f"note: {remark}")
     throttles, requests = ({}, {}) if submits is None else (read_throttles(submits), read_requests(submits))
-    return QueueLimits(throttles, {} if qos is None else read_qos_limits(qos)), requests
+    return QueueLimits(throttles, found.limits), requests
 
 
 @dataclass(frozen=True)
@@ -263,7 +277,6 @@ def _configuration_files(path: str, *further: str) -> list[str]:
 def _site(path: str) -> _Site:
     """What a configuration says about decisions."""
     from holdfast.experiments.slurm.site_options import site_options
-    from holdfast.workloads.ground.errors import InputError
     from holdfast.workloads.machines.slurm_conf import read_configuration
 
     files = _configuration_files(path)

@@ -205,10 +205,11 @@ def _compare_pool(arguments: Arguments, slurm: SomeSlurm, rows: list[dict[str, A
     from holdfast.experiments.slurm.agreement import RULES, agreement, agreement_table, replay_summary
     from holdfast.experiments.slurm.backfill_passes import write_passes
     from holdfast.experiments.slurm.live_replay import LabSlurm, ask_limits
-    from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
-    from holdfast.experiments.slurm.recorded_replay import ACTUAL, LIMITS, read_replay, write_actual
+    from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits
+    from holdfast.experiments.slurm.recorded_limits import read_limits, write_limits
+    from holdfast.experiments.slurm.recorded_replay import ACTUAL, read_replay, write_actual
 
-    limits = ask_limits(slurm).get(LIMITS, "") if "qos" in arguments.owner else ""
+    tables = ask_limits(slurm) if arguments.owner else {}
     directory = Path(arguments.output)
     directory.mkdir(exist_ok=True)
     write_actual(directory, rows)
@@ -217,9 +218,11 @@ def _compare_pool(arguments: Arguments, slurm: SomeSlurm, rows: list[dict[str, A
         passes = slurm.rare_passes(begin, begin + max(row["end"] for row in rows))
         if passes:
             write_passes(directory, [time - begin for time in passes])
-    if limits:
-        (directory / LIMITS).write_text(limits)
-    replay = read_replay(directory, size, QueueLimits(qos=read_qos_limits(directory / LIMITS)) if limits else NO_LIMITS)
+    write_limits(directory, tables)
+    found = read_limits(directory)
+    for remark in () if found is None else found.remarks:
+        note(f"note: {remark}")
+    replay = read_replay(directory, size, NO_LIMITS if found is None else QueueLimits(limits=found.limits))
     some, _, _ = agreement(replay, RULES, tolerance=60.0, lag=5.0)
     print(f"{replay_summary(replay)}\n{agreement_table(some)}")
     if jobs > len(rows):
@@ -255,6 +258,8 @@ def _compare_machine(
     row, _, _ = machine_agreement(replay, described, "slurm", SlurmBackfill(), tolerance=60.0, lag=5.0)
     print(f"{placed_summary(replay, described)}\n{agreement_table([row])}")
     print(f"on the nodes that Slurm chose: {row['same_nodes']:,} jobs\n{paced_note(row)}")
+    if len(requests) > len(rows):
+        print(f"{len(requests) - len(rows):,} jobs did not run")
     print(
         f"written to {directory / ACTUAL}; 'holdfast slurm compare {directory} --machine {machine} -o NAME' writes the "
         "decisions that differ"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -92,52 +93,69 @@ def _name(call: Call, recording: Recording) -> str:
 
 
 def _draw_times(axes: Axes, rows: Sequence[Call], size: float) -> tuple[list[object], list[str]]:
-    def since(call: Call, at: int | None) -> float:
-        return np.nan if at is None else min((at - call.expected) / _MINUTE, _LATEST)
-
-    places = np.arange(len(rows))
-
-    def bars(ends: Callable[[Call], tuple[int, int] | None], color: str, width: float) -> object | None:
-        found = [(place, ends(call), call) for place, call in enumerate(rows)]
-        spans = [(place, since(call, span[0]), since(call, span[1])) for place, span, call in found if span]
-        if not spans:
-            return None
-        at, start, end = (np.array(column) for column in zip(*spans, strict=True))
-        return axes.barh(at, end - start, left=start, height=width, color=color, linewidth=0)
-
-    def marks(at: Callable[[Call], int | None], marker: str, **style: object) -> object | None:
-        found = np.array([since(call, at(call)) for call in rows], dtype=float)
-        if np.isnan(found).all():
-            return None
-        return axes.plot(found, places, linestyle="none", marker=marker, clip_on=False, **style)[0]  # type: ignore[arg-type]  # keywords
-
-    def _wait_interval(call: Call) -> tuple[int, int] | None:
-        if call.arrival is None or call.start is None or call.start == call.arrival:
-            return None
-        return call.arrival, call.start
-
     axes.axvline(0, color="#999999", linewidth=0.8)
-    drawn = [
-        (bars(lambda call: call.held, STATE_COLORS["held"], 0.5), "nodes held"),
-        (bars(_wait_interval, _COLOR, 0.3), "waits"),
-        (marks(lambda call: call.notice, "v", color=_COLOR, markerfacecolor="white", markersize=size), "notice"),
-        (marks(lambda call: call.arrival, "v", color=_COLOR, markersize=size, markeredgewidth=0.4), "arrival"),
-        (marks(lambda call: call.start, "|", color="black", markersize=1.5 * size), "start"),
-        (marks(lambda call: call.timed_out, "x", color="black", markersize=0.9 * size), "reservation given up"),
-    ]
-    never = [(place, 0.0) for place, call in enumerate(rows) if call.arrival is None]
-    if never:
-        at, x = zip(*never, strict=True)
-        drawn.append((axes.plot(x, at, linestyle="none", marker="o", markersize=size, color="black",
-                                markerfacecolor="white")[0], "never came"))  # fmt: skip
-    earliest = min((since(call, call.notice) for call in rows if call.notice is not None), default=-5.0)
+    marks = partial(_draw_marks, axes, rows, clip_on=False)
+    drawn = {
+        "nodes held": _draw_bars(axes, rows, lambda call: call.held, STATE_COLORS["held"], 0.5),
+        "waits": _draw_bars(axes, rows, _wait_interval, _COLOR, 0.3),
+        "notice": marks(lambda call: call.notice, "v", color=_COLOR, markerfacecolor="white", markersize=size),
+        "arrival": marks(lambda call: call.arrival, "v", color=_COLOR, markersize=size, markeredgewidth=0.4),
+        "start": marks(lambda call: call.start, "|", color="black", markersize=1.5 * size),
+        "reservation given up": marks(lambda call: call.timed_out, "x", color="black", markersize=0.9 * size),
+        "never came": _draw_marks(axes, rows, _no_show, "o", markersize=size, color="black", markerfacecolor="white"),
+    }
+    _limit_time_axis(axes, rows)
+    shown = {text: artist for text, artist in drawn.items() if artist is not None}
+    return list(shown.values()), list(shown)
+
+
+def _minutes(call: Call, at: int | None) -> float:
+    """Minutes since the expected arrival, up to the limit of the axis; NaN: never."""
+    return np.nan if at is None else min((at - call.expected) / _MINUTE, _LATEST)
+
+
+def _wait_interval(call: Call) -> tuple[int, int] | None:
+    if call.arrival is None or call.start is None or call.start == call.arrival:
+        return None
+    return call.arrival, call.start
+
+
+def _no_show(call: Call) -> int | None:
+    """When a job that never came was expected."""
+    return call.expected if call.arrival is None else None
+
+
+def _draw_bars(
+    axes: Axes, rows: Sequence[Call], span: Callable[[Call], tuple[int, int] | None], color: str, height: float
+) -> object | None:
+    """Draw a span of each job that has one; None: no job has."""
+    spans = [(place, call, ends) for place, call in enumerate(rows) if (ends := span(call))]
+    if not spans:
+        return None
+    places = np.array([place for place, _, _ in spans])
+    start, end = (np.array([_minutes(call, ends[side]) for _, call, ends in spans]) for side in (0, 1))
+    return axes.barh(places, end - start, left=start, height=height, color=color, linewidth=0)
+
+
+def _draw_marks(
+    axes: Axes, rows: Sequence[Call], at: Callable[[Call], int | None], marker: str, **style: Any
+) -> object | None:
+    """Draw a time of each job that has one; None: no job has."""
+    times = np.array([_minutes(call, at(call)) for call in rows])
+    if np.isnan(times).all():
+        return None
+    return axes.plot(times, np.arange(len(rows)), linestyle="none", marker=marker, **style)[0]
+
+
+def _limit_time_axis(axes: Axes, rows: Sequence[Call]) -> None:
+    earliest = min((_minutes(call, call.notice) for call in rows if call.notice is not None), default=-5.0)
     latest = max(
-        since(call, at) for call in rows for at in (call.arrival, call.start, call.timed_out) if at is not None
+        (_minutes(call, at) for call in rows for at in (call.arrival, call.start, call.timed_out) if at is not None),
+        default=5.0,
     )
     axes.set_xlim(min(earliest, -5.0) - 1.5, max(latest, 5.0) + 1.5)
     if latest >= _LATEST:
         axes.set_xticks([*range(-30, 60, 15), 60], [*map(str, range(-30, 60, 15)), "\N{GREATER-THAN OR EQUAL TO}60"])
-    return [item for item, _ in drawn if item is not None], [text for item, text in drawn if item is not None]
 
 
 def _draw_room(axes: Axes, rows: Sequence[Call]) -> tuple[list[object], list[str]]:

@@ -52,19 +52,35 @@ class _Layout:
         Key along the axis of configurations; empty: there is a single configuration.
     numeric
         Whether its values are numbers on a scale.
-    series
-        Key shown by colour and marker; empty: none.
-    facets
-        Keys with a row of panels for each combination of values.
+    places
+        Values along the axis that are drawn, unless they are numbers.
+    series, series_values
+        Key shown by colour and marker (empty: none), and its values.
+    facets, facet_values
+        Keys with a row of panels for each combination of values, and the combinations that are drawn.
     left_out
         What is not drawn, in a sentence; empty: all is.
     """
 
     axis: str
     numeric: bool
+    places: list[Any]
     series: str
+    series_values: list[Any]
     facets: tuple[str, ...]
+    facet_values: list[tuple[Any, ...]]
     left_out: str
+
+    def facet(self, row: Row) -> tuple[Any, ...]:
+        """The row of panels that shows a configuration."""
+        return tuple(row[key] for key in self.facets)
+
+    @property
+    def height(self) -> float:
+        """Height of a row of panels [in]."""
+        if self.numeric:
+            return 1.55
+        return max(0.5 + max(0.17, 0.11 * len(self.series_values)) * max(1, len(self.places)), 0.9)
 
 
 def _keys(rows: Sequence[Row]) -> list[str]:
@@ -93,7 +109,17 @@ def _layout(rows: Sequence[Row]) -> _Layout:
     if axis not in numbers and sizes.get(axis, 0) > _PLACES:
         more = f"{sizes[axis]} values of {axis}, of which the first {_PLACES} are drawn"
         left_out = f"{left_out}; {more}" if left_out else more
-    return _Layout(axis, axis in numbers, series, facets, left_out)
+    numeric = axis in numbers
+    return _Layout(
+        axis,
+        numeric,
+        [] if numeric or not axis else _values(rows, axis)[:_PLACES],
+        series,
+        _values(rows, series) if series else [None],
+        facets,
+        combined[:_FACETS],
+        left_out,
+    )
 
 
 def _is_scale(values: Sequence[Any]) -> bool:
@@ -150,28 +176,20 @@ def plot_differences(rows: Sequence[Row], metrics: Sequence[str] = (), **canvas:
 
 
 def _plot(rows: Sequence[Row], names: Sequence[str], value: str) -> Figure:
-    there = {row["metric"] for row in rows}
-    for name in names:
-        if name not in there:
-            raise UnknownNameError("metric", name, sorted(there))
-    chosen = [metric(name) for name in names or [name for name in _SHOWN if name in there]]
-    rows = [row for row in rows if row["metric"] in {item.name for item in chosen}]
+    metrics = _metrics(rows, names)
+    rows = [row for row in rows if row["metric"] in {item.name for item in metrics}]
     if not rows:
         raise InputError("there are no configurations to draw")
     layout = _layout(rows)
-    combined = list(dict.fromkeys(tuple(row[key] for key in layout.facets) for row in rows))[:_FACETS]
-    series = _values(rows, layout.series) if layout.series else [None]
-    places = [] if layout.numeric or not layout.axis else _values(rows, layout.axis)[:_PLACES]
-    height = 1.55 if layout.numeric else 0.5 + max(0.17, 0.11 * len(series)) * max(1, len(places))
-    figure = new_figure(PAGE, 0.7 + max(height, 0.9) * len(combined))
-    grid = subplots(figure, len(combined), len(chosen), squeeze=False, sharex="col" if not layout.numeric else "all",
+    lines = len(layout.facet_values)
+    figure = new_figure(PAGE, 0.7 + layout.height * lines)
+    grid = subplots(figure, lines, len(metrics), squeeze=False, sharex="col" if not layout.numeric else "all",
                            sharey="col" if layout.numeric else "all")  # fmt: skip
-    for line, (panels, facet) in enumerate(zip(grid, combined, strict=True)):
-        own = [row for row in rows if tuple(row[key] for key in layout.facets) == facet]
-        for axes, shown in zip(panels, chosen, strict=True):
-            picked = [row for row in own if row["metric"] == shown.name]
-            _panel(axes, layout, shown, value, picked, series, places)
-            _name(axes, layout, shown, value, last=line == len(combined) - 1, top=line == 0)
+    for line, (panels, facet) in enumerate(zip(grid, layout.facet_values, strict=True)):
+        for axes, shown in zip(panels, metrics, strict=True):
+            own = [row for row in rows if layout.facet(row) == facet and row["metric"] == shown.name]
+            _panel(axes, layout, shown, value, own)
+            _name(axes, layout, shown, value, last=line == lines - 1, top=line == 0)
         if layout.facets:
             words = ", ".join(_words(key, part) for key, part in zip(layout.facets, facet, strict=True))
             panels[0].annotate(
@@ -179,11 +197,20 @@ def _plot(rows: Sequence[Row], names: Sequence[str], value: str) -> Figure:
                 fontsize=FONT["label"], fontweight="bold", color=INK,
             )  # fmt: skip
     figure.supxlabel(_caption(rows, value), fontsize=FONT["label"], color=INK)
-    if len(series) > 1:
+    if len(layout.series_values) > 1:
         handles, labels = grid[0][0].get_legend_handles_labels()
         by_label = dict(zip(labels, handles, strict=True))
         legend_above(figure, list(by_label.values()), list(by_label), columns=min(len(by_label), 4))
     return figure
+
+
+def _metrics(rows: Sequence[Row], names: Sequence[str]) -> list[Metric]:
+    """The named metrics, by default the usual ones, as far as there are any."""
+    there = {row["metric"] for row in rows}
+    for name in names:
+        if name not in there:
+            raise UnknownNameError("metric", name, sorted(there))
+    return [metric(name) for name in names or [name for name in _SHOWN if name in there]]
 
 
 def _caption(rows: Sequence[Row], value: str) -> str:
@@ -212,19 +239,12 @@ def _plain(key: str) -> str:
     return key.replace("_", " ")
 
 
-def _panel(
-    axes: Axes,
-    layout: _Layout,
-    shown: Metric,
-    value: str,
-    rows: Sequence[Row],
-    series: Sequence[Any],
-    places: Sequence[Any],
-) -> None:
-    for number, one in enumerate(series):
+def _panel(axes: Axes, layout: _Layout, shown: Metric, value: str, rows: Sequence[Row]) -> None:
+    """Draw the values of a metric with their intervals."""
+    for number, one in enumerate(layout.series_values):
         own = [row for row in rows if not layout.series or row[layout.series] == one]
         if layout.axis and not layout.numeric:
-            own = [row for row in own if row[layout.axis] in places]
+            own = [row for row in own if row[layout.axis] in layout.places]
         if not own:
             continue
         means = [_clear_rounding_error(row[value] * shown.scale) for row in own]
@@ -235,29 +255,35 @@ def _panel(
             "color": color, "marker": marker, "markersize": 3.6, "markeredgewidth": 0, "elinewidth": 0.9,
             "capsize": 1.8, "capthick": 0.9, "label": "" if one is None else _words(layout.series, one),
         }  # fmt: skip
+        # Series stand beside each other, so that no interval hides another one.
+        beside = number - (len(layout.series_values) - 1) / 2
         if layout.numeric:
             order = sorted(range(len(own)), key=lambda place: own[place][layout.axis])
-            # Beside each other, so that no interval hides another one.
-            ends_of = [row[layout.axis] for row in rows]
-            apart = 0.018 * (max(ends_of) - min(ends_of)) * (number - (len(series) - 1) / 2)
+            values = [row[layout.axis] for row in rows]
+            apart = 0.018 * (max(values) - min(values)) * beside
             at = [own[place][layout.axis] + apart for place in order]
             axes.errorbar(at, [means[place] for place in order], [[side[place] for place in order] for side in ends],
                           linewidth=0.9, **style)  # fmt: skip
         else:
-            shift = min(0.22, 0.66 / len(series)) * (number - (len(series) - 1) / 2)
-            at = [(places.index(row[layout.axis]) if layout.axis else 0) + shift for row in own]
+            shift = min(0.22, 0.66 / len(layout.series_values)) * beside
+            at = [(layout.places.index(row[layout.axis]) if layout.axis else 0) + shift for row in own]
             axes.errorbar(means, at, xerr=ends, linestyle="none", **style)
     if not layout.numeric:
-        labels = [mechanism_label(_words(layout.axis, place)) for place in places] or [""]
-        if len(labels) == 1 and rows and not layout.series:
-            # A single configuration is named by all its keys, as the reference is in the line below.
-            labels = [mechanism_label(", ".join(_words(key, rows[0][key]) for key in _keys(rows)))]
-        axes.set_yticks(range(len(labels)), labels)
-        axes.set_ylim(len(labels) - 0.5, -0.5)
-        for place in range(1, len(labels)):
-            axes.axhline(place - 0.5, color="#E4E4E4", linewidth=0.6, zorder=0.7)
+        _label_places(axes, layout, rows)
     if value == "difference":
         (axes.axhline if layout.numeric else axes.axvline)(0.0, color="#888888", linewidth=0.7, zorder=0.8)
+
+
+def _label_places(axes: Axes, layout: _Layout, rows: Sequence[Row]) -> None:
+    """Name the configurations along the vertical axis, with lines between them."""
+    labels = [mechanism_label(_words(layout.axis, place)) for place in layout.places] or [""]
+    if len(labels) == 1 and rows and not layout.series:
+        # A single configuration is named by all its keys, as the reference is in the line below.
+        labels = [mechanism_label(", ".join(_words(key, rows[0][key]) for key in _keys(rows)))]
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    for place in range(1, len(labels)):
+        axes.axhline(place - 0.5, color="#E4E4E4", linewidth=0.6, zorder=0.7)
 
 
 def _clear_rounding_error(value: float) -> float:

@@ -30,7 +30,7 @@ from holdfast.simulator.results.reservations import stochastic_rows
 from holdfast.simulator.simulation import simulate
 from holdfast.workloads.distributions import Distribution
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.table.job import Job, JobType
 
 __all__ = [

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.experiments.papers.checkpoint.batch import Instance, find_distribution, plan_for
 from holdfast.experiments.planning.reservation_series import RELEASES, REQUEUES, Release, Requeue, replay_series, series
 from holdfast.policies.planning.plan_progress import Schedule
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 __all__ = ["STRETCHES", "UTILIZATIONS", "BatchMeasure", "BatchOperation", "measures", "operations", "replay_batch"]
 

@@ -23,7 +23,7 @@ from holdfast.experiments.study.verdicts import Statement, Verdict, text
 from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.policies.planning.strategies import STRATEGIES
 from holdfast.workloads.distributions import Distribution, algorithm_1_size
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,6 +21,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.experiments.paper_readings import FACTORS, Reading, find_reading
 from holdfast.experiments.papers.hybrid.claim_evidence import finding_row
@@ -62,6 +63,8 @@ STAGES = ("start", _SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION)
 _COLUMNS = 8
 #: Claims decided as printed that the search aims at.
 _AIM = 27
+#: Whether each claim holds under each reading, shape (readings, claims).
+HeldClaims = NDArray[np.bool_]
 #: Multiples of Daly's interval compared in observation 13.
 FACTORS_13 = (0.5, 1.0)
 #: Offset of the confirmation's seeds from those of the search.
@@ -372,25 +375,36 @@ def _reach(tables: Tables, screened: bool) -> list[Verdict]:
     held = predict_claims(measured_means(near, responses), responses, years)
     levels = np.array([[label in score.choice.name.split() for label in responses.labels] for score in near])
     promised = predict_claims(responses.model.predict(levels), responses, years)
-    # Claims that hold under a finalist are within reach, whatever a few years promise.
-    finalists = {name for score in last for name, (_, found) in score.found.items() if found.outcome is Outcome.HOLDS}
-    promised_some = {name for place, name in enumerate(responses.claims) if held[:, place].any()}
-    never = [name for name in responses.claims if name not in promised_some | finalists]
-    apart = [
-        f"{one} and {other}"
-        for (place, one), (later, other) in combinations(enumerate(responses.claims), 2)
-        if held[:, place].any() and held[:, later].any() and not (held[:, place] & held[:, later]).any()
-    ]
-    most, best = int(held.sum(axis=1).max()), max(score.held for score in last)
+    most, best = _most_claims(held), max(score.held for score in last)
+    never, apart = _hopeless_claims(responses.claims, held, last), _exclusive_pairs(responses.claims, held)
     return [
         Statement(f"One reading has {_AIM} of the claims decided as printed", "", HYPOTHESIS).exact_verdict(
             max(most, best) >= _AIM,
             f"holds if the means of a measured reading promise {_AIM} claims in {years} years, or a finalist has them",
             f"at most {best} of {len(responses.claims)} under {len(last)} finalists, {most} under {len(near)} readings "
-            f"measured for less long, of which the screening promised up to {int(promised.sum(axis=1).max())}",
+            f"measured for less long, of which the screening promised up to {_most_claims(promised)}",
             f"under none of them: {', '.join(never)}; each under some, never together: {', '.join(apart)}",
         )
     ]
+
+
+def _most_claims(held: HeldClaims) -> int:
+    """Largest number of claims under one reading."""
+    return int(held.sum(axis=1).max())
+
+
+def _hopeless_claims(claims: Sequence[str], held: HeldClaims, finalists: Sequence[Score]) -> list[str]:
+    """Claims that hold under no reading by its means, and under no finalist, whatever a few years promise."""
+    under_some = {
+        name for score in finalists for name, (_, found) in score.found.items() if found.outcome is Outcome.HOLDS
+    }
+    return [name for name, own in zip(claims, held.T, strict=True) if name not in under_some and not own.any()]
+
+
+def _exclusive_pairs(claims: Sequence[str], held: HeldClaims) -> list[str]:
+    """Pairs of claims that each hold under some reading by its means, but never under the same."""
+    possible = [(name, own) for name, own in zip(claims, held.T, strict=True) if own.any()]
+    return [f"{one} and {other}" for (one, a), (other, b) in combinations(possible, 2) if not (a & b).any()]
 
 
 #: Words for counts of outcomes.

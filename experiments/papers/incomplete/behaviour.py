@@ -24,7 +24,7 @@ from holdfast.workloads.distributions.mixture import mixture
 from holdfast.workloads.distributions.named import lognormal_from_moments
 from holdfast.workloads.fits import Samples, fit_polynomial, fit_usual
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

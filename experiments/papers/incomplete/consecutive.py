@@ -19,7 +19,7 @@ from holdfast.experiments.study.experiment import Experiment, Resources, Row, Ta
 from holdfast.experiments.study.measurement_table import rows_where
 from holdfast.experiments.study.rules import LEVEL, Above, Decision, Outcome, either
 from holdfast.experiments.study.verdicts import Statement, Verdict, text
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,7 +18,7 @@ from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.workloads.distributions.distribution import Distribution
 from holdfast.workloads.fits import Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 __all__ = ["ESTIMATORS", "Setting", "measure_losses", "together"]
 

@@ -27,7 +27,7 @@ from holdfast.workloads.fits import (
     fit_usual,
 )
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

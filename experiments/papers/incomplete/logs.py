@@ -23,7 +23,7 @@ from holdfast.workloads.distributions.named import gamma, lognormal, lognormal_f
 from holdfast.workloads.distributions.shifted import shift
 from holdfast.workloads.distributions.truncated import truncate
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 __all__ = [
     "FIGURE_6",

@@ -22,7 +22,7 @@ from holdfast.workloads.distributions.distribution import Distribution
 from holdfast.workloads.distributions.grids import from_samples
 from holdfast.workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 __all__ = ["SAMPLINGS", "Logs", "fit_plan", "measure_logs", "optimal_plan", "select_logs"]
 

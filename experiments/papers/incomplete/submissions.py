@@ -24,7 +24,7 @@ from holdfast.simulator.results.metrics import summarize
 from holdfast.simulator.simulation import simulate
 from holdfast.workloads.fits import Samples, fit_discrete, fit_polynomial, fit_usual
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.table.job import Job, JobType
 
 __all__ = [

@@ -19,7 +19,7 @@ from holdfast.workloads.chains.chain import TaskChain
 from holdfast.workloads.chains.checkpoint_device import CheckpointDevice
 from holdfast.workloads.chains.runs import TaskRuns
 from holdfast.workloads.ground.errors import ParameterError, UnknownNameError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 __all__ = [
     "DRAWN",

@@ -19,7 +19,7 @@ from holdfast.experiments.study.measurement_table import column, rows_where
 from holdfast.experiments.study.verdicts import Statement, Verdict, figure, table, text
 from holdfast.workloads.chains.chain import TaskChain
 from holdfast.workloads.chains.synthetic import MACRUISE_TABLE, macruise_like
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

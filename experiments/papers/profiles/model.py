@@ -27,7 +27,7 @@ from holdfast.workloads.chains.chain import Task, TaskChain
 from holdfast.workloads.chains.runs import TaskRuns
 from holdfast.workloads.distributions import from_samples
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,7 +32,7 @@ from holdfast.workloads.chains.synthetic import macruise_like
 from holdfast.workloads.chains.task_fits import fit_distribution
 from holdfast.workloads.ground.columns import Metric
 from holdfast.workloads.ground.errors import ParameterError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ from holdfast.experiments.study.parameters import data_file
 from holdfast.experiments.study.verdicts import Outcome, Verdict
 from holdfast.workloads.chains.runs import Makespans, TaskRuns, read_slant_makespans, read_slant_tasks
 from holdfast.workloads.chains.synthetic import makespans_like, slant_like
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

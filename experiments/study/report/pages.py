@@ -47,6 +47,16 @@ _SHARED_END = 5
 _FEW = 3
 #: Most words in which claims differ that share a line.
 _DIFFERENT = 2
+#: First paragraphs of the index page.
+_INTRODUCTION = (
+    "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
+    "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them; "
+    "`--quick` takes small sizes. The pages have the questions; tables of many statements leave out the undecided. "
+    "Files `.json` beside them have each statement in full, with rule, p-values, remarks, seed and commit.",
+    "Each statement of a paper, or hypothesis of ours, has a verdict, by a rule that stood before the data. Some "
+    "statements are judged by several experiments; a statement about data that are not public is not comparable. "
+    "What cannot come out otherwise where the code is right holds by construction, and is left out of the counts.",
+)
 
 
 def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping[str, Answer]) -> str:
@@ -245,34 +255,36 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -
     """The index page, with counts of verdicts."""
     found = list(experiments)
     counts = {item.id: answers[item.id].counts if item.id in answers else Counter[str]() for item in found}
-    parts = [
-        "# Experiments",
-        "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
-        "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them; "
-        "`--quick` takes small sizes. The pages have the questions; tables of many statements leave out the undecided. "
-        "Files `.json` beside them have each statement in full, with rule, p-values, remarks, seed and commit.",
-        "Each statement of a paper, or hypothesis of ours, has a verdict, by a rule that stood before the data. Some "
-        "statements are judged by several experiments; a statement about data that are not public is not comparable. "
-        "What cannot come out otherwise where the code is right holds by construction, and is left out of the counts.",
-        *_provenance(found, answers),
-    ]
-    sections, whole = [], []
-    for paper in PUBLICATIONS.values():
-        own = [item for item in found if paper_key(item.id) == paper.key]
-        if own:
-            places = {item.id: f"[{item.id}]({paper.key}.md#{item.id})" for item in own}
-            tallies = {item.id: [counts[item.id][name] for name in _SHOWN] for item in own}
-            rows = [f"| {places[id]} | {'/'.join(map(str, tally))} |" for id, tally in tallies.items() if any(tally)]
-            head = ["| id | holds/does not/undecided |", "|---|---|"]
-            sections += [f"## {paper.title}", "\n".join([*head, *rows])]
-            others = [places[id] for id, tally in tallies.items() if not any(tally)]
-            if others:
-                sections.append(f"0/0/0: {', '.join(others)}.")
-            whole.append((f"[{paper.title}]({paper.key}.md)", sum((counts[item.id] for item in own), Counter())))
-    whole.append(("all", sum((number for _, number in whole), Counter())))
+    ids = {paper: [item.id for item in found if paper_key(item.id) == paper.key] for paper in PUBLICATIONS.values()}
+    papers = {paper: {id: counts[id] for id in own} for paper, own in ids.items() if own}
+    sections = [part for paper, own in papers.items() for part in _counts_by_experiment(paper, own)]
+    parts = ["# Experiments", *_INTRODUCTION, *_provenance(found, answers), _counts_by_paper(papers), *sections]
+    return "\n\n".join(parts) + "\n"
+
+
+def _counts_by_paper(papers: Mapping[Publication, Mapping[str, Counter[str]]]) -> str:
+    """A table of counts with a line for each paper, and one for all."""
+    sums = {f"[{paper.title}]({paper.key}.md)": sum(own.values(), Counter()) for paper, own in papers.items()}
+    sums["all"] = sum(sums.values(), Counter())
     head = [f"| paper | {' | '.join(COUNTED)} |", f"|---|{'--:|' * len(COUNTED)}"]
-    rows = [f"| {title} | {' | '.join(str(number[name] or '') for name in COUNTED)} |" for title, number in whole]
-    return "\n\n".join([*parts, "\n".join([*head, *rows]), *sections]) + "\n"
+    rows = [f"| {title} | {' | '.join(str(own[name] or '') for name in COUNTED)} |" for title, own in sums.items()]
+    return "\n".join([*head, *rows])
+
+
+def _counts_by_experiment(paper: Publication, counts: Mapping[str, Counter[str]]) -> Iterator[str]:
+    """A table of counts with a line for each experiment of a paper; those without a verdict follow it."""
+    yield f"## {paper.title}"
+    rows = ["| id | holds/does not/undecided |", "|---|---|"]
+    others = []
+    for id, own in counts.items():
+        place, tally = f"[{id}]({paper.key}.md#{id})", [own[name] for name in _SHOWN]
+        if any(tally):
+            rows.append(f"| {place} | {'/'.join(map(str, tally))} |")
+        else:
+            others.append(place)
+    yield "\n".join(rows)
+    if others:
+        yield f"0/0/0: {', '.join(others)}."
 
 
 def _provenance(experiments: Sequence[Experiment], answers: Mapping[str, Answer]) -> Iterator[str]:

@@ -195,6 +195,12 @@ def test_on_demand_jobs_have_a_row_each() -> None:
         plot_on_demand(make_recording(), Window(end=600))
 
 
+def test_on_demand_jobs_that_never_came_are_a_figure() -> None:
+    jobs = [rigid(1, 0, 4, 3000), on_demand(6, None, 4, 1500, 2000, notice=960, estimated=1080)]
+    figure = plot_on_demand(simulate(jobs, 8, "N-PAA"))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["notice", "never came"]
+
+
 def test_many_on_demand_jobs_are_drawn_in_groups() -> None:
     jobs = [rigid(1, 0, 8, 3600, 4000)]
     jobs += [on_demand(2 + row, 10000 + 1000 * row, 8, 500, 900) for row in range(48)]  # each has the whole machine

@@ -30,7 +30,7 @@ from holdfast.policies.order import ORDERS
 from holdfast.simulator import simulate
 from holdfast.simulator.options import Options
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.logs.trace import Trace, TraceJob
 from holdfast.workloads.outages.failures import FailureRate
 from holdfast.workloads.outages.outage import Outage, OutageKind

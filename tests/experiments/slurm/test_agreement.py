@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments import cli
-from holdfast.experiments.slurm.agreement import agreement, best_rule
+from holdfast.experiments.slurm.agreement import agreement, best_rule, replay_summary
 from holdfast.experiments.slurm.decision_points import decisions
 from holdfast.experiments.slurm.recorded_replay import ACTUAL, Replay, ReplayedJob, read_replay
 from holdfast.policies.backfilling import BACKFILLING
@@ -50,6 +50,20 @@ def test_a_replay_of_the_simulator_itself_agrees_everywhere() -> None:
     assert easy["divergence"] == ""
     # Job 3 is the first whose start differs, and "none" would not have started it at 20.
     assert none["divergence"] == "starts are equal until job 3 at 20 s; until then 0 decisions are late and 1 wrong"
+
+
+def test_a_cancelled_job_that_the_rule_starts_is_no_start_to_compare(tmp_path: Path) -> None:
+    """Slurm cancelled job 3, which fits beside job 1, at 90; the table has no start of it."""
+    text = "id,submit,start,end,nodes,walltime,state\n1,0,0,100,3,120,COMPLETED\n2,10,100,200,4,100,CANCELLED by 0\n"
+    (tmp_path / ACTUAL).write_text(f"{text}3,20,,90,1,80,CANCELLED by 0\n")
+    replay = read_replay(tmp_path, 4)
+    assert [each.job_id for each in replay.jobs] == [1, 2]
+    rows, differences, starts = agreement(replay, ["easy"], tolerance=1, lag=5)
+    assert starts == {"easy": {1: 0, 2: 100}}
+    assert (rows[0]["same_start"], [row["rule_alone"] for row in differences]) == (2, ["3"])
+    assert replay_summary(replay).endswith(
+        "1 waited over a minute, 0 were passed; 1 more were cancelled while they waited"
+    )
 
 
 def test_a_decision_is_asked_for_in_the_state_of_slurm() -> None:

@@ -53,6 +53,17 @@ def test_each_limit_is_set_and_others_are_taken_away() -> None:
     ]
 
 
+def test_limits_of_a_partition_are_those_of_its_qos() -> None:
+    limit = Limit("partition", "Work", Quota(running=2), Quota(cores=6))
+    shown = {"qos.txt": "Name|GrpJobs\nnormal|\npartition.work|\n", "associations.txt": "Account|User\n"}
+    assert limit_commands([limit], shown) == [
+        [
+            *("qos", "partition.work", "set", "GrpJobs=-1", "GrpTRES=node=-1,cpu=6,mem=-1,gres/gpu=-1"),
+            *("MaxJobsPU=2", "MaxTRESPU=node=-1,cpu=-1,mem=-1,gres/gpu=-1"),
+        ]
+    ]
+
+
 def test_the_database_of_a_lab_is_told() -> None:
     lab = FakeLab()
     set_limits(lab, LIMITS, [("chem", "ada"), ("phys", "joe")])  # type: ignore[arg-type]
@@ -64,7 +75,12 @@ def test_the_database_of_a_lab_is_told() -> None:
     ("limit", "members", "accounting", "sentence"),
     [
         (LIMITS[0], [], False, "the machine has limits, which need a database: start the lab with --accounting"),
-        (Limit("partition", "work", together=Quota(nodes=1)), [], True, "a lab takes no limits of partitions"),
+        (
+            Limit("partition", "Work", together=Quota(nodes=1)),
+            [],
+            True,
+            "the lab was started without the limits of partition Work: start it with them",
+        ),
         (LIMITS[2], [("chem", "ada"), ("phys", "ada")], True, "the jobs of ada have several"),
     ],
 )

@@ -12,6 +12,8 @@ import pytest
 
 from holdfast.experiments import cli
 from holdfast.experiments.slurm import lab as labs
+from holdfast.experiments.slurm import live_replay
+from holdfast.experiments.slurm.accounting import parse_entries
 from holdfast.experiments.slurm.backfill_passes import PASSES, read_passes, write_passes
 from holdfast.experiments.slurm.controller_log import log_times, parse_jobs
 from holdfast.experiments.slurm.daemons import launch
@@ -90,6 +92,75 @@ def test_a_job_may_start_before_its_submission_is_logged(tmp_path: Path) -> None
     assert slurm.rare_passes(row["start"], row["end"]) == [row["start"] + 59.497]
 
 
+#: Lines of a log and of scontrol 22.05: job 1 was cancelled while it ran, jobs 2 and 3 while they waited, and job 4 has
+#: never been eligible.
+CANCELS = """\
+[2026-11-29T08:38:07.896] sched: Allocate JobId=1 NodeList=n[1-3] #CPUs=12 Partition=work
+[2026-11-29T08:38:08.896] _slurm_rpc_submit_batch_job: JobId=2 InitPrio=4294901758 usec=1415
+[2026-11-29T08:38:09.156] _slurm_rpc_submit_batch_job: JobId=3 InitPrio=4294901756 usec=1105
+[2026-11-29T08:38:09.795] _slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=2 uid 0
+[2026-11-29T08:39:12.995] _slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=1 uid 0
+"""
+_TIMES = "SubmitTime=2026-11-29T08:38:0{} EligibleTime={} StartTime=2026-11-29T08:{} EndTime=2026-11-29T08:{}"
+SHOWN = "\n".join(
+    f"JobId={number} JobState=CANCELLED {_TIMES.format(*times)} ReqNodeList=(null) NodeList={nodes} TRES=cpu=4"
+    for number, nodes, *times in (
+        (1, "n[1-3]", 7, "2026-11-29T08:38:07", "38:07", "39:12"),
+        (2, "", 8, "2026-11-29T08:38:08", "38:09", "38:09"),
+        (3, "(null)", 9, "2026-11-29T08:39:00", "39:30", "39:30"),
+        (4, "", 9, "Unknown", "39:31", "39:31"),
+    )
+)
+
+
+def test_cancelled_jobs_of_a_lab(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "slurmctld.log").write_text(CANCELS)
+
+    class Shown:
+        place, speed = tmp_path, 60.0
+
+        def call(self, words: Sequence[str]) -> str:
+            return "1795941000.5" if words[0] == "date" else SHOWN
+
+    submits = {number: Submit(number, 0.0, 1, 60.0, 2) for number in (1, 2, 3, 4)}
+    rows = {row["id"]: row for row in LabSlurm(Shown()).outcomes(submits)}  # type: ignore[arg-type]
+    begin = 1795941487.0
+    known = ("submit", "eligible", "start", "end")
+    assert {number: {name: round(row[name] - begin, 3) for name in known if name in row} for number, row in rows.items()
+            } == {
+        1: {"submit": 0, "start": 0.896, "end": 65.995},
+        2: {"submit": 1.896, "end": 2.795},
+        3: {"submit": 2.156, "eligible": 53, "end": 83},
+    }  # fmt: skip
+    shifted = [{**row, **{name: row[name] - begin for name in known if name in row}} for row in rows.values()]
+    write_actual(tmp_path, shifted)
+    replay = read_replay(tmp_path, 4)
+    assert [(job.job_id, job.wait) for job in replay.jobs] == [(1, pytest.approx(0.896))]
+    assert [(job.job_id, job.queued, job.end) for job in replay.cancelled] == [
+        (2, pytest.approx(1.896), pytest.approx(2.795)),
+        (3, 53, 83),
+    ]
+
+
+def test_cancelled_jobs_of_a_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    head = "JobIDRaw|State|ExitCode|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw"
+    lines = (
+        "1|COMPLETED|0:0|100|100|130|190|60|2",
+        "2|CANCELLED by 0|0:0|110|150|None|180|0|2",
+        "3|CANCELLED by 0|0:0|110|110|170|170|0|2",
+        "4|CANCELLED by 0|0:0|110|Unknown|Unknown|180|0|2",
+    )
+    entries = parse_entries("\n".join([head, *lines, ""]), "sacct")
+    monkeypatch.setattr(live_replay, "query_accounting", lambda _: entries)
+    rows = live_replay.SiteSlurm().outcomes({number: Submit(number, 0.0, 1, 60.0, 2) for number in (1, 2, 3, 4)})
+    assert [tuple(row.get(name) for name in ("id", "submit", "eligible", "start", "end")) for row in rows] == [
+        (1, 100, None, 130, 190),
+        (2, 110, 150, None, 180),
+        (3, 110, None, None, 170),
+    ]
+
+
 def test_the_table_of_passes(tmp_path: Path) -> None:
     assert read_passes(tmp_path) == ()
     write_passes(tmp_path, [31.0, 0.25, 61.12345])
@@ -152,6 +223,27 @@ def test_jobs_are_submitted_at_their_times(monkeypatch: pytest.MonkeyPatch) -> N
     assert words[2:8] == ["-N", "1", "-t", "1", "-J", "j2"]
     assert words[-3:] == ["--partition=test", "--wrap", "exec sleep 5.5"]
     assert [(row["submit"], row["start"], row["by"]) for row in rows] == [(0.0, 1.0, 101), (100.0, 101.0, 102)]
+
+
+def test_jobs_that_slurm_refuses_or_never_starts_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(FakeSlurm):
+        def call(self, words: Sequence[str]) -> str:
+            if words[0] == "sbatch" and "j2" in words:
+                raise InputError("sbatch failed: Requested time limit is invalid (missing or exceeds some limit)")
+            if words[0] == "squeue":
+                return (
+                    "101 None\n102 DependencyNeverSatisfied\n" if self.clock < 1e9 + 400 else "102 PartitionTimeLimit\n"
+                )
+            return super().call(words)
+
+    slurm, told = Refusing(monkeypatch), []
+    rows = replay_on(slurm, [*SUBMITS, Submit(3, 120.0, 1, 5.5, 1)], [], told.append)
+    assert [row["id"] for row in rows] == [1]
+    assert slurm.cancelled == ["102"]
+    assert told == [
+        "submitted 2 jobs, at most 0.0 s late, 1 refused",
+        "cancelled 1 jobs that could never start: PartitionTimeLimit",
+    ]
 
 
 def test_what_is_submitted_is_cancelled_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,6 +63,30 @@ def test_a_limit_keeps_a_job_from_starting_until_a_job_of_its_owner_ends() -> No
         assert [decision.at for decision in found if not decision.equal] == wrong
 
 
+def test_a_cancelled_job_keeps_others_waiting_until_it_leaves() -> None:
+    # Job 2 wants all nodes, and is cancelled at 50; only then job 3 may start, which would run longer than job 1.
+    # Job 4, which the machine never had room for, waits without an effect.
+    jobs = (ran(1, 0, 0, 100, 4, 120, "n1", "n2"), ran(3, 20, 50, 300, 4, 600, "n3"))
+    left = ran(2, 10, 50, 50, 4, 100)._replace(request=ResourceRequest(nodes=3, cores=4))
+    never = ran(4, 15, 200, 200, 5, 100)._replace(request=ResourceRequest(nodes=1, cores=5))
+    for cancelled, wrong in (((left, never), []), ((never,), [20])):
+        replay = PlacedReplay("cancelled", jobs, cancelled=cancelled)
+        found = {decision.at: decision for decision in machine_decisions(THREE, replay, SlurmBackfill(), lag=5)}
+        assert [at for at, decision in found.items() if not decision.equal] == wrong
+    assert found[20].would == {3}
+
+
+def test_a_cancelled_job_that_the_rule_starts_is_a_difference() -> None:
+    jobs = (ran(1, 0, 0, 100, 4, 120, "n1"), ran(3, 20, 20, 80, 4, 100, "n3"))
+    left = ran(2, 10, 60, 60, 4, 100)._replace(request=ResourceRequest(nodes=1, cores=4))
+    replay = PlacedReplay("cancelled", jobs, cancelled=(left,))
+    found = {decision.at: decision for decision in machine_decisions(THREE, replay, SlurmBackfill(), lag=5)}
+    assert {at: (set(decision.did), set(decision.would)) for at, decision in found.items() if not decision.equal} == {
+        10: (set(), {2}),
+        20: ({3}, {2, 3}),
+    }
+
+
 def test_jobs_that_the_machine_does_not_hold_are_refused() -> None:
     with pytest.raises(InputError, match="job 1 ran on nodes that the machine does not have"):
         decisions_by_time(ran(1, 0, 0, 10, 1, 10, "m1"))

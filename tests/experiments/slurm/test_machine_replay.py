@@ -125,7 +125,7 @@ def test_jobs_are_submitted_with_their_requests_and_compared(
     assert replay.jobs[1].request == ResourceRequest(
         tasks=2, tasks_per_node=1, memory=500, memory_per_core=True, partitions=("work",)
     )
-    assert "of 2 jobs and" in printed.out
+    assert "of 2 jobs and" in printed.out and "\n1 jobs did not run\n" in printed.out
 
 
 def test_a_lab_gets_the_limits_of_the_machine_and_the_replay_has_them(

@@ -187,6 +187,43 @@ def test_the_thread_that_comes_first_decides_about_nodes() -> None:
     assert found == [(2, ("n1",)), (2, ("n2",))]
 
 
+def cancellation(time: float, each: PlacedJob) -> PlacedJob:
+    """A job that left the queue instead of starting."""
+    return each._replace(start=time, end=time, nodes=())
+
+
+def test_a_cancelled_job_leaves_the_queue_and_its_nodes_when_slurm_cancelled_it() -> None:
+    def starts_beside(left: PlacedJob, *jobs: PlacedJob) -> dict[int, float]:
+        replay = PlacedReplay("by hand", jobs, cancelled=(left,))
+        found = simulate_machine_starts(TWO, replay, SlurmBackfill(), Pace(submit=1))
+        return {number: start.start for number, start in found.items()}
+
+    # Job 2 wants both nodes, and job 3, on the idle one, would run longer than job 1, until job 2 is cancelled at 50.
+    waiting = job(1, 0, 100, 4, limit=120), job(3, 20, 90, 4)
+    assert starts_beside(cancellation(50, job(2, 10, 0, 4, nodes=2)), *waiting) == {1: 1, 3: 50}
+    # One that is cancelled before a pass sees it never counts.
+    assert starts_beside(cancellation(10.5, job(2, 10, 0, 4, nodes=2)), *waiting) == {1: 1, 3: 21}
+    # In the simulation job 2 starts; its cancellation at 50, or else its limit, ends it. Job 3 waits for both nodes.
+    after = job(1, 0, 20, 4, limit=20), job(3, 20, 90, 4, nodes=2)
+    for limit, end in ((600, 50), (30, 41)):
+        assert starts_beside(cancellation(50, job(2, 10, 0, 4, limit=limit)), *after) == {1: 1, 2: 11, 3: end}
+
+
+def test_a_job_is_in_the_queue_when_it_is_eligible() -> None:
+    held = job(2, 10, 50, 4, nodes=2)._replace(eligible=60.0)
+    assert starts(job(1, 0, 20, 4), held, job(3, 30, 10, 4)) == {1: (0, "n1"), 2: (60, "n1,n2"), 3: (30, "n1")}
+
+
+def test_the_longest_walltime_of_a_partition_is_in_whole_minutes_as_in_slurm() -> None:
+    short = make_machine(
+        nodes=[{"names": "n1", "cores": 4}], partitions=[{"name": "work", "nodes": "ALL", "max_time": 90}]
+    )
+    replay = PlacedReplay("by hand", (job(1, 0, 100, 4, limit=120),))
+    assert simulate_machine_starts(short, replay, SlurmBackfill())[1].start == 0
+    with pytest.raises(InputError, match="a job asks for a walltime above the max_time of its partition"):
+        simulate_machine_starts(short, PlacedReplay("by hand", (job(1, 0, 100, 4, limit=180),)), SlurmBackfill())
+
+
 def test_jobs_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="a job asks for more cores than a node of its partition has"):
         starts(job(1, 0, 10, 5))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.experiments import cli
+from holdfast.experiments.slurm.machine_agreement import placed_summary
 from holdfast.experiments.slurm.placed_replay import (
     PlacedJob,
     PlacedReplay,
@@ -14,7 +15,7 @@ from holdfast.experiments.slurm.placed_replay import (
     read_placed_replay,
     write_placed_replay,
 )
-from holdfast.experiments.slurm.recorded_limits import limit_remarks, with_recorded_limits, write_limits
+from holdfast.experiments.slurm.recorded_limits import with_recorded_limits, write_limits
 from holdfast.experiments.slurm.slurm_machine import SlurmMachine
 from holdfast.workloads.ground.errors import TraceError
 from holdfast.workloads.machines.machine import Limit, Quota
@@ -63,6 +64,37 @@ def test_a_replay_is_written_and_read_with_its_requests_and_cores(tmp_path: Path
         )
 
 
+@pytest.mark.parametrize("start", ["", "9.5"])
+def test_a_job_that_was_cancelled_while_it_waited_has_no_start(
+    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no nodes, or start and end are equal, as Slurm shows them; one that ran has a start of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "machine.toml").write_text(MACHINE)
+    rows = f"{ROW},CANCELLED,", f"3,6,1,1,,,,,60,{start},9.5,,,0.5,,CANCELLED by 0,8"
+    place = write_replay(tmp_path, *rows, head=f"{HEAD},state,eligible")
+    replay = read_placed_replay(place)
+    assert [job.job_id for job in replay.jobs] == [2]
+    request = ResourceRequest(tasks=1, tasks_per_node=1)
+    assert replay.cancelled == (PlacedJob(3, 6, 9.5, 9.5, 60, request, (), eligible=8),)
+    assert [job.job_id for job in replay.submitted] == [2, 3]
+    assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml"]) == 0
+    assert "0 waited over a minute; 1 more were cancelled while they waited\n" in capsys.readouterr().out
+    with pytest.raises(TraceError, match="holds no job with a recorded start"):
+        read_placed_replay(write_replay(tmp_path, rows[1], head=f"{HEAD},state,eligible"))
+
+
+def test_a_cancelled_job_is_written_without_a_start(tmp_path: Path) -> None:
+    row = {"id": 3, "submit": 1.0, "eligible": 20.0, "end": 90.0, "walltime": 60.0, "node_list": ""}
+    row |= {"by": "", "state": "CANCELLED", "slurm_id": 7, "completing": 0.0, "origin": 1.7e9}
+    ran = {**row, "id": 4, "start": 21.0, "eligible": None, "node_list": "n1", "state": "COMPLETED"}
+    request = ResourceRequest(tasks=1, tasks_per_node=1)
+    write_placed_replay(tmp_path, [row, ran], {3: request, 4: request})
+    replay = read_placed_replay(tmp_path)
+    assert replay.cancelled == (PlacedJob(3, 1, 90, 90, 60, request, (), eligible=20),)
+    assert replay.jobs == (PlacedJob(4, 1, 21, 90, 60, request, ("n1",)),)
+
+
 def test_limits_that_a_replay_records_come_before_those_of_the_machine(tmp_path: Path) -> None:
     own = {"qos": "few", "together": {"running": 1}}, {"partition": "all", "together": {"nodes": 2}}
     machine = make_machine(nodes=[{"names": "n[1-2]", "cores": 4}], limits=list(own))
@@ -71,8 +103,16 @@ def test_limits_that_a_replay_records_come_before_those_of_the_machine(tmp_path:
     limited, remarks = with_recorded_limits(machine, tmp_path)
     assert limited.limits == (Limit("qos", "more", together=Quota(running=3)), machine.limits[1])
     assert remarks == ("GrpTRES license/x of QOS more is left out",)
+    # A lab has limits of a partition in a QOS of its own.
+    write_limits(tmp_path, {"qos.txt": "Name|GrpJobs|GrpTRES\nmore|3|\npartition.all||node=1\n"})
+    assert with_recorded_limits(machine, tmp_path)[0].limits == (
+        limited.limits[0],
+        Limit("partition", "all", together=Quota(nodes=1)),
+    )
     jobs = [PlacedJob(1, 0, 0, 10, 60, ResourceRequest(qos="more"), ("n1",))]
-    assert limit_remarks(PlacedReplay("replay", tuple(jobs)), limited) == ("limits count: QOS more, partition all",)
+    line, remark = placed_summary(PlacedReplay("replay", tuple(jobs)), limited).splitlines()
+    assert remark == "limits count: QOS more, partition all"
+    assert "cancelled" not in line
 
 
 def test_recorded_cores_say_what_a_job_held() -> None:
@@ -116,6 +156,7 @@ def test_other_tables_are_no_such_replays(tmp_path: Path) -> None:
         ([ROW.replace("5.5", "soon")], ":2: submit must be a number of at most"),
         ([ROW.replace(",8,4,", ",8.5,4,")], ":2: tasks must be a whole number of at least 1, not 8.5"),
         ([f"{ROW},8"], r":2: node_cores must have 2 numbers, such as 8\+4, not 8"),
+        ([ROW.replace("n[1-2]", "")], ":2: nodes must be names"),
         ([ROW.replace("n[1-2]", "n[1-")], r":2: nodes must be names such as n\[1-4\], not n\[1-"),
     ],
 )
@@ -158,6 +199,6 @@ def test_the_command_writes_rows_and_decisions(
     assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml", "-o", "found"]) == 0
     printed = capsys.readouterr().out
     assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 jobs" in printed
-    assert ("the replay records no QOS of jobs: the machine's limits by QOS do not count" in printed) == bool(limits)
+    assert ("the replay records no QOS of jobs: limits by QOS do not count" in printed) == bool(limits)
     assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1,1")
     assert len((tmp_path / "found-decisions.csv").read_text().splitlines()) == 1

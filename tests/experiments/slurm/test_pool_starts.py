@@ -41,10 +41,13 @@ def test_a_job_over_a_limit_waits_and_holds_nothing(rule: str) -> None:
         (Limit("qos", "few", per_user=Quota(cores=11)), {"cpus": 6}),
         (Limit("qos", "few", together=Quota(memory=900)), {"memory": 500}),
         (Limit("qos", "few", together=Quota(gpus=3)), {"gpus": 2}),
+        (Limit("account", "chem", together=Quota(nodes=2)), {}),
+        (Limit("account", "chem", per_user=Quota(running=1)), {}),
+        (Limit("user", "ann", together=Quota(cores=11)), {"cpus": 6}),
     ):
-        owner = {"qos": "few", "user": "ann", **amounts}
+        owner = {"qos": "few", "user": "ann", "account": "chem", **amounts}
         jobs = (job(1, 0, 100, 2, 120, **owner), job(2, 5, 100, 1, 120, **owner), job(3, 10, 400, 2, 600))
-        limits = QueueLimits(qos={"few": limit})
+        limits = QueueLimits(limits=(limit,))
         assert starts(Replay("limited", jobs, 4, limits=limits), rule) == {1: 0, 2: 100, 3: 10}, limit
 
 
@@ -86,6 +89,16 @@ def test_cancelled_jobs_leave_the_queue_and_orders_rank_it() -> None:
     assert starts(Replay("left", jobs, 2, cancelled, limits), "none", "sjf") == {1: 0, 2: 100, 3: 400}
     short = (job(1, 0, 100, 2, 1000), job(2, 20, 300, 2, 600), job(3, 30, 50, 1, 60))
     assert starts(Replay("left", short, 2, cancelled, limits), "none", "sjf") == {1: 0, 2: 150, 3: 100}
+
+
+def test_a_cancelled_job_that_starts_in_the_simulation_ends_at_its_limit_or_when_it_was_cancelled() -> None:
+    """Two nodes. Job 4 takes one of them at 10, and job 2 needs both; a job that no pass has seen never starts."""
+    jobs = (job(1, 0, 5, 1, 10), job(2, 20, 300, 2, 600))
+    for walltime, end in ((600, 60), (30, 40)):
+        cancelled = (ReplayedJob(4, 10, 60, 60, 1, walltime),)
+        assert starts(Replay("left", jobs, 2, cancelled, QueueLimits({99: 1})), "none") == {1: 0, 2: end}
+    early = Replay("left", jobs, 2, (ReplayedJob(4, 10, 10.5, 10.5, 1, 600),))
+    assert simulate_starts(early, BACKFILLING["none"], pace=Pace(submit=1)) == {1: 1, 2: 21}
 
 
 def test_requests_of_jobs(tmp_path: Path) -> None:

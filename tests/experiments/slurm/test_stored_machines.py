@@ -57,6 +57,27 @@ def test_without_its_limits_decisions_differ_and_slurm_had_those_of_the_machine(
     assert sum(decision.equal for decision in found) < 0.8 * len(found)
 
 
+def test_two_jobs_were_cancelled_while_they_waited() -> None:
+    """Job 2, of the whole machine, keeps job 3 waiting from 40 s on, until it is cancelled at 76 s; job 4 at 82 s."""
+    replay = read_placed_replay(FIXTURES / "cancelled")
+    machine = read_machine(FIXTURES / "cancelled" / "machine.toml")
+    assert [(job.job_id, job.end) for job in replay.cancelled] == [(2, 76.334), (4, 82.374)]
+    for each, third, equal, decisions in ((replay, 76, 9, 9), (replay._replace(cancelled=()), 40, 5, 7)):
+        row, _, starts = machine_agreement(each, machine, "slurm", SlurmBackfill(), tolerance=60, lag=5)
+        assert (int(starts[3]), row["equal"], row["decisions"]) == (third, equal, decisions)
+    assert starts.keys() == {1, 3, 5, 6}
+
+
+def test_slurm_had_the_limits_of_a_partition() -> None:
+    """Jobs 2, 3 and 5 wait for the one before, since a user may have one job in the partition; job 6 is in another."""
+    replay, described = read_placed_replay(FIXTURES / "partition"), read_machine(FIXTURES / "partition/machine.toml")
+    machine, remarks = with_recorded_limits(replace(described, limits=()), FIXTURES / "partition")
+    assert (machine.limits, remarks) == (described.limits, ())
+    for each, equal in ((machine, 10), (replace(machine, limits=()), 2)):
+        row, _, _ = machine_agreement(replay, each, "slurm", SlurmBackfill(), tolerance=60, lag=5)
+        assert (row["equal"], row["decisions"]) == (equal, 10)
+
+
 @pytest.mark.parametrize("name", REPLAYS)
 def test_what_a_replay_records_is_what_sacct_says(name: str) -> None:
     """Times within the second of sacct, nodes, and cores in all."""

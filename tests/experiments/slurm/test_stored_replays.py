@@ -9,6 +9,8 @@ import pytest
 
 from holdfast.experiments import cli
 from holdfast.experiments.slurm.agreement import agreement
+from holdfast.experiments.slurm.queue_limits import QueueLimits
+from holdfast.experiments.slurm.recorded_limits import read_limits
 from holdfast.experiments.slurm.recorded_replay import read_replay
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -79,3 +81,14 @@ def test_awkward_tables_agree(seed: int, monkeypatch: pytest.MonkeyPatch, capsys
     assert f"of {jobs} jobs and {decisions} decisions" in printed
     assert (f"late, not wrong: {late} under slurm" in printed) == bool(late)
     assert starts >= 0.8 * jobs and equal + late >= 70 / 74 * decisions
+
+
+def test_limits_of_an_account_and_of_a_user_agree() -> None:
+    """Account chem may have two nodes, and the user one job in account phys; with their limits, all are equal."""
+    folder = FIXTURES / "slurm-replays" / "accounts"
+    found = read_limits(folder)
+    assert found is not None and not found.remarks
+    for limits, starts, equal in ((found.limits, 8, 13), ((), 6, 3)):
+        replay = read_replay(folder, 4, QueueLimits(limits=limits))
+        ((row,), _, _) = agreement(replay, ["slurm"], tolerance=60, lag=5)
+        assert (row["same_start"], row["equal"], row["decisions"]) == (starts, equal, 13)

@@ -43,7 +43,7 @@ from holdfast.workloads.distributions.mixture import mixture
 from holdfast.workloads.distributions.shifted import shift
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from holdfast.workloads.ground.object_code import object_code
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from tests.places import ROOT
 from tests.reference.planning import Prices, best, best_plans, simulate, theorem_2
 

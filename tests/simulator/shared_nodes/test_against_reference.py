@@ -72,6 +72,15 @@ def assert_agrees(
     assert_equal(case, simulate_case(case, mechanism), reference, seed)
 
 
+def test_a_job_that_a_limit_keeps_from_running_again_is_accounted_for() -> None:
+    # A malleable job is submitted before all jobs that end, runs on two nodes, is preempted, and is then too large.
+    case = with_limits(random_shared_case(5741, most_jobs=40), 741)
+    result = simulate_case(case, "CUP-PAA")
+    (start,) = [record.start for record in result.records if record.end is None and record.start is not None]
+    assert all(start < record.submit for record in result.records if record.submit is not None)
+    assert_equal(case, result, expected_replay(case, "CUP-PAA"), 5741)
+
+
 def assert_equal(case: SharedCase, result: Result, reference: SharedReplay, seed: int) -> None:
     """The same starts, ends, preemptions, shrinks and losses, on the same nodes at all times, and the same accounts."""
     replayed = result.on_machine

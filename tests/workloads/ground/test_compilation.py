@@ -99,6 +99,22 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+def test_a_function_with_several_callers_is_compiled_once_for_all_constants() -> None:
+    """Also if one of the callers is inlined. The function is so long that LLVM does not inline it on its own."""
+    lines = [
+        f"        values[{number}] = (values[{number}] * step + values[step]) // {number + 3}" for number in range(60)
+    ]
+    source = ["def shared(values, step):", "    for place in range(values[0]):", *lines]
+    source += ["def middle(values):", "    shared(values, 1)", "def outer(values):", "    middle(values)"]
+    source += ["    shared(values, 2)", "    shared(values, values[0])"]
+    names: dict[str, Any] = {"__name__": "loops"}
+    exec("\n".join(source), names)
+    text = compilation.assembly(names["outer"], "a")
+    assert text is not None
+    defined = [line for line in text.splitlines() if line.startswith("define ")]
+    assert [name for name in ("shared", "middle", "outer") for line in defined if name in line] == ["shared", "outer"]
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_code_is_compiled_again(damage: str, home: Path, compilations: list[object]) -> None:
     assert process_warnings() == []

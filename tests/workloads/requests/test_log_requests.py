@@ -227,6 +227,12 @@ def test_public_data_sets_are_recognised_by_their_columns(tmp_path: Path, name: 
     assert read(tmp_path, text, columns=name) == log
 
 
+@pytest.mark.parametrize("share, count", [("460", 1), ("1000", 0), ("0", 0), ("", 0), ("half", 0)])
+def test_shares_of_a_gpu_are_counted_where_they_can_be_read(tmp_path: Path, share: str, count: int) -> None:
+    log = read(tmp_path, _TABLES["alibaba-2023"][0].replace(",460,", f",{share},"))
+    assert (log.remarks[FRACTION], log.jobs[0].request.gpus) == (count, {"gpu": 1})
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown layout of a table 'pm10': did you mean pm100"):
         read(tmp_path, "a,b\n1,2\n", columns="pm10")

@@ -12,7 +12,7 @@ import pytest
 from holdfast.experiments.traces.calibration import BaselineYear, average, measure
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.object_code import object_code
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from holdfast.workloads.logs.trace import Trace, TraceJob
 from holdfast.workloads.theta import arrival_rhythm
 from holdfast.workloads.theta.activity_path import KINDS, find_path

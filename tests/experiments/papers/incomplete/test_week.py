@@ -15,7 +15,7 @@ from holdfast.experiments.papers.incomplete.logs import FIGURE_6, generate_log, 
 from holdfast.experiments.papers.incomplete.submissions import draw_week, draw_widths, make_plans, run_week
 from holdfast.experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
 from holdfast.experiments.study.verdicts import Outcome
-from holdfast.workloads.ground.streams import stream
+from holdfast.workloads.ground.random_streams import stream
 from tests.reference.queue import completion_times, reservation_lengths
 
 FEW = ("norm", "gamma")
