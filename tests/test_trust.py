@@ -285,7 +285,6 @@ FILES = {
     "experiments/slurm/live_replay.py": NOTHING,
     "experiments/commands/slurm/compare.py": NOTHING,
     "experiments/slurm/submit_lines.py": NOTHING,
-    "experiments/slurm/queue_limits.py": NOTHING,
     "experiments/slurm/recorded_limits.py": NOTHING,
     "experiments/slurm/recorded_replay.py": NOTHING,
     "experiments/slurm/site_priorities.py": NOTHING,

@@ -115,7 +115,7 @@ class Arguments:
         Values("TIME,...", _walltimes),
         Parameter(
             "walltimes to try at the first size: seconds, or [D-]HH:MM:SS",
-            default="a grid from quantiles of the runtime",
+            default="quantiles of the runtime",
             group=_JOB,
         ),
     ] = None

@@ -16,7 +16,7 @@ from tests.test_docs import command_parser
 
 #: What stands for a value in the help: the kind of thing, never a question.
 METAVARS = re.compile(
-    r"NAME|TIME(,TIME)?|N|N,N,\.\.\.|O,R,M|NUMBER|SHARE(,SHARE)?|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY|KEY=VALUE|NAME=VALUE|ROLE=COLUMN(,\.\.\.)?|SHELL|WIDTH|FORMAT|COLUMN=VALUE,\.\.\.|COLUMN:VALUE=TYPE|\{[\w,.-]+\}"
+    r"NAME|TIME(,TIME|,\.\.\.)?|N|N,N,\.\.\.|O,R,M|NUMBER|SHARE(,SHARE)?|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY|KEY=VALUE|NAME=VALUE|ROLE=COLUMN(,\.\.\.)?|SHELL|WIDTH|FORMAT|COLUMN=VALUE,\.\.\.|COLUMN:VALUE=TYPE|\{[\w,.-]+\}"
 )
 #: Words with which no help begins, because a noun or a verb should.
 NOT_FIRST = re.compile(
@@ -43,7 +43,7 @@ def test_every_option_says_what_it_is(command: str) -> None:
             said = re.search(r"\(default:? ([^)]+)\)", action.help)
             assert said, f"{name}: {action.help}"
         if action.metavar == "TIME":
-            assert re.search(r"\[s\b", action.help), f"{name}: {action.help}"
+            assert re.search(r"\[s\b|\bseconds\b", action.help), f"{name}: {action.help}"
 
 
 def declarations() -> Iterator[tuple[str, Declared]]:
