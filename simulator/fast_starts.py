@@ -175,7 +175,7 @@ class FastStarts:
             jobs=ReplayJobs(count, present, submits, nodes, walltimes, runtimes, self._ranks(later), flags, starts),
             beginning=Beginning(self._begin, self._free, len(self._places), self._places, len(running)),
             rule=ReplayRule(int(self._backfills), complete, TOLERANCE, NEVER),
-            trial=Trial(on_trial, len(tried), np.array(tried, dtype=np.int64), found, how),
+            trial=Trial(on_trial, len(tried), np.array(tried, dtype=np.int64), found, how, np.zeros(1, np.int64)),
             running=Runs(ends, limits, by_end, by_limit),
             linked=LinkedQueue(after, before, unused),
             moving=MovingKeys(0, none, none, 0.0, 0.0, 0.0, unused, none),

@@ -146,7 +146,7 @@ class PlainStarts:
             jobs=ReplayJobs(count, 0, *self._by_arrival, ranks, awaited, starts),
             beginning=Beginning(0, nodes, 0, _NONE, 0),
             rule=ReplayRule(depth, complete=True, tolerance=TOLERANCE, never=NEVER),
-            trial=Trial(-1, 0, _NONE, _NONE, _NONE),
+            trial=Trial(-1, 0, _NONE, _NONE, _NONE, _NONE),
             running=Runs(ends, limits, by_end, by_limit),
             linked=LinkedQueue(after, before, np.zeros(count if planning or formula else 0, np.int64)),
             moving=moving,

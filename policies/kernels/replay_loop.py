@@ -104,6 +104,8 @@ class Trial(NamedTuple):
         Number of walltimes, and these, its own first.
     starts, backfilled
         Get its start for each, and 1 for each that is backfilled.
+    tried
+        Buffer: the number of walltimes that have a start, shape (1,).
     """
 
     job: int
@@ -111,6 +113,7 @@ class Trial(NamedTuple):
     walltimes: Ints
     starts: Ints
     backfilled: Ints
+    tried: Ints
 
 
 class Runs(NamedTuple):
@@ -164,11 +167,107 @@ def begin_run(job: Any, runs: Any, jobs: Runs) -> None:
     by_limit[place] = job
 
 
-def unlink(job: Any, after: Any, before: Any) -> None:
-    """Remove a job from the queue."""
-    following = after[job]
-    after[before[job]] = following
-    before[following] = before[job]
+def start(job: Any, now: Any, runs: Any, jobs: ReplayJobs, running: Runs, linked: LinkedQueue) -> Any:
+    """Start a job from the queue beside ``runs`` others; returns their number with it."""
+    jobs.starts[job] = now
+    running.ends[job] = now + jobs.runtimes[job]
+    running.limits[job] = now + jobs.walltimes[job]
+    begin_run(job, runs, running)
+    before, after = linked.before[job], linked.after[job]
+    linked.after[before] = after
+    linked.before[after] = before
+    return runs + 1
+
+
+def link(job: Any, top: Any, ranks: Any, after: Any, before: Any) -> None:
+    """Insert a job into the queue by its rank."""
+    last = before[top]
+    while last != top and ranks[last] > ranks[job]:
+        last = before[last]
+    following = after[last]
+    after[last] = job
+    before[job] = last
+    after[job] = following
+    before[following] = job
+
+
+def has_next_walltime(trial: Trial, now: Any, backfilled: Any, walltimes: Any) -> Any:
+    """Note that the job of a trial can start now with its present walltime; returns whether it has another one then."""
+    number = trial.tried[0]
+    trial.starts[number] = now
+    trial.backfilled[number] = backfilled
+    trial.tried[0] = number + 1
+    if number + 1 == trial.choices:
+        return 0
+    walltimes[trial.job] = trial.walltimes[number + 1]
+    return 1
+
+
+def reserve_head(needed: Any, free: Any, runs: Any, nodes: Any, tolerance: Any, running: Runs) -> Any:
+    """Shadow time of a head that needs more nodes than are free, and extra nodes then; -1: it can never start."""
+    limits, by_limit = running.limits, running.by_limit
+    shadow = 0
+    reached = free
+    place = 0
+    while reached < needed and place < runs:
+        shadow = limits[by_limit[place]]
+        reached += nodes[by_limit[place]]
+        place += 1
+    if reached < needed:
+        return shadow, -1
+    # All nodes released at the shadow time itself count.
+    while place < runs and limits[by_limit[place]] <= shadow + tolerance:
+        reached += nodes[by_limit[place]]
+        place += 1
+    return shadow, reached - needed
+
+
+#: How a job fits beside a reservation: not at all; it ends by the shadow time; it takes extra nodes.
+UNFIT, BEFORE, BESIDE = 0, 1, 2
+
+
+def fit_beside(job: Any, now: Any, free: Any, latest: Any, extra: Any, jobs: ReplayJobs, trial: Trial) -> Any:
+    """How a job fits beside a reservation, if it must end at ``latest`` or take at most ``extra`` nodes."""
+    nodes = jobs.nodes[job]
+    if nodes > free:
+        return UNFIT
+    while True:
+        fit = BEFORE
+        if now + jobs.walltimes[job] > latest:
+            fit = BESIDE
+            if nodes > extra:
+                return UNFIT
+        if job != trial.job or has_next_walltime(trial, now, 1, jobs.walltimes) == 0:
+            return fit
+
+
+def next_submitted(first: Any, end: Any, rank: Any, free: Any, jobs: ReplayJobs) -> Any:
+    """The job after a rank among those from ``first`` to before ``end`` that fit into free nodes; -1: there is none."""
+    found = -1
+    for job in range(first, end):
+        if jobs.nodes[job] <= free and jobs.ranks[job] > rank and (found < 0 or jobs.ranks[job] < jobs.ranks[found]):
+            found = job
+    return found
+
+
+def plan_starts(
+    waiting: Any, order: Any, now: Any, free: Any, runs: Any, jobs: ReplayJobs, rule: ReplayRule, running: Runs,
+    arrays: Plan,
+) -> Any:  # fmt: skip
+    """Plan the waiting jobs, in order, beside the runs; ``arrays.begun`` gets the places of those that start now.
+
+    Returns their number.
+    """
+    nodes = jobs.nodes
+    steps = 1
+    arrays.times[0] = now
+    arrays.levels[0] = free
+    for place in range(runs):
+        job = running.by_limit[place]
+        steps = put_back(arrays.times, arrays.levels, steps, running.limits[job], nodes[job])
+    # Setup and work are not used, because each job has only one size.
+    queued = WaitingJobs(waiting, 0, order, nodes, nodes, jobs.walltimes, nodes, nodes)
+    return plan(queued, steps, PassRule(now, free, rule.depth, 0, 0, rule.never), arrays)
 
 
 def replay(
@@ -180,15 +279,13 @@ def replay(
     The arrays of ``linked``, except its order, are buffers; so are that order and ``arrays``, which are used if the
     order of the queue changes with time or the depth is greater than 1.
     """
-    count, present, submits, nodes, walltimes, runtimes, ranks, awaited, starts = jobs
+    count, present, submits, nodes, _, _, ranks, awaited, _ = jobs
     now, free, waiting, queue, runs = beginning
     depth, complete, tolerance, never = rule
-    ends, limits, by_end, by_limit = running
+    ends, by_end = running.ends, running.by_end
     after, before, order = linked
-    times, levels, begun = arrays.times, arrays.levels, arrays.begun
     top = count
     left = 0
-    trials = 0
     # No waiting job needs fewer nodes.
     smallest = never
     last = top
@@ -208,7 +305,7 @@ def replay(
     coming = present
     head = top
     shadow = 0
-    extra = -1
+    extra = -1  # not known
     released = True  # in the first instant every job may start
     while True:
         # Complete the runs that have ended.
@@ -220,14 +317,7 @@ def replay(
         # Submit jobs.
         new = coming
         while coming < count and submits[coming] <= now:
-            last = before[top]
-            while last != top and ranks[last] > ranks[coming]:
-                last = before[last]
-            following = after[last]
-            after[last] = coming
-            before[coming] = last
-            after[coming] = following
-            before[following] = coming
+            link(coming, top, ranks, after, before)
             if nodes[coming] < smallest:
                 smallest = nodes[coming]
             coming += 1
@@ -238,122 +328,73 @@ def replay(
         if moving.kind > 0 and smallest <= free and after[top] != top:
             sort_queue(now, top, linked, ranks, submits, moving)
 
-        # Which jobs may start: 0 none, 1 the first while it fits, 2 the new ones that fit beside the first, 3 all that
-        # do, 4 those of a plan. In an instant without completions only those submitted in it can start beside one
-        # reservation, unless one of them goes first: the others had their chance when nodes became free, and the time
-        # until the head's start has only become shorter.
-        phase = 0
         if released or after[top] != head or (depth > 1 and smallest <= free):
-            phase = 1
-        elif depth == 1 and head != top:
-            for job in range(new, coming):
-                if nodes[job] <= free:
-                    phase = 2
-        looks = phase == 2 and extra < 0
-        rank = -1
-        following = top
-        least = never
-        chosen = 0
-        next_chosen = 0
-        while phase > 0:
-            job = after[top]
-            if phase == 1 and (job == top or nodes[job] > free):
-                head = job
-                extra = -1
-                if job == top or depth == 0 or smallest > free:
-                    break
-                if depth == 1:
-                    phase = 3
-                    following = job
-                    looks = True
-                else:
-                    phase = 4
-                    steps = 1
-                    times[0] = now
-                    levels[0] = free
-                    for place in range(runs):
-                        job = by_limit[place]
-                        steps = put_back(times, levels, steps, limits[job], nodes[job])
-                    waiting = 0
-                    smallest = never
-                    job = after[top]
-                    while job != top:
-                        order[waiting] = job
-                        waiting += 1
-                        if nodes[job] < smallest:
-                            smallest = nodes[job]
-                        job = after[job]
-                    # Setup and work are not used, because each job has only one size.
-                    queued = WaitingJobs(waiting, 0, order, nodes, nodes, walltimes, nodes, nodes)
-                    chosen = plan(queued, steps, PassRule(now, free, depth, 0, 0, never), arrays)
-            if looks:
-                # Shadow time of the head, and extra nodes at that time.
-                looks = False
-                reached = free
-                place = 0
-                while reached < nodes[head] and place < runs:
-                    shadow = limits[by_limit[place]]
-                    reached += nodes[by_limit[place]]
-                    place += 1
-                if reached < nodes[head]:
+            # The first jobs start while they fit.
+            head = after[top]
+            while head != top and nodes[head] <= free:
+                while head == trial.job and has_next_walltime(trial, now, 0, jobs.walltimes) == 1:
+                    pass
+                runs = start(head, now, runs, jobs, running, linked)
+                free -= nodes[head]
+                left -= awaited[head]
+                head = after[top]
+            extra = -1
+            if head != top and depth == 1 and smallest <= free:
+                # Others start beside the reservation of the head.
+                shadow, extra = reserve_head(nodes[head], free, runs, nodes, tolerance, running)
+                if extra < 0:
                     return STUCK
-                # All nodes released at the shadow time itself count.
-                while place < runs and limits[by_limit[place]] <= shadow + tolerance:
-                    reached += nodes[by_limit[place]]
-                    place += 1
-                extra = reached - nodes[head]
-            if phase == 2:
-                # The next of the new jobs in the order of the queue.
-                job = top
-                for other in range(new, coming):
-                    if ranks[other] > rank and (job == top or ranks[other] < ranks[job]):
-                        job = other
-                if job == top:
-                    break
-                rank = ranks[job]
-            elif phase == 3:
-                job = following
+                least = never
+                job = head
+                while job != top and smallest <= free:
+                    following = after[job]
+                    fit = fit_beside(job, now, free, shadow + tolerance, extra, jobs, trial)
+                    if fit == UNFIT:
+                        if nodes[job] < least:
+                            least = nodes[job]
+                    else:
+                        runs = start(job, now, runs, jobs, running, linked)
+                        free -= nodes[job]
+                        left -= awaited[job]
+                        if fit == BESIDE:
+                            extra -= nodes[job]
+                    job = following
                 if job == top:
                     smallest = least
-                    break
-                following = after[job]
-            elif phase == 4:
-                if next_chosen == chosen:
-                    break
-                job = order[begun[next_chosen]]
-                next_chosen += 1
-            fits = nodes[job] <= free
-            beyond = False
-            while fits:
-                # A job may start beside the head if it ends by the shadow time, or needs at most the extra nodes.
-                beyond = phase > 1 and depth == 1 and now + walltimes[job] > shadow + tolerance
-                if beyond and nodes[job] > extra:
-                    fits = False
-                elif job != trial.job:
-                    break
-                else:
-                    trial.starts[trials] = now
-                    trial.backfilled[trials] = 0 if phase == 1 else 1
-                    trials += 1
-                    if trials == trial.choices:
-                        break
-                    walltimes[job] = trial.walltimes[trials]
-            if not fits:
-                if nodes[job] < least:
-                    least = nodes[job]
-                continue
-            starts[job] = now
-            left -= awaited[job]
-            unlink(job, after, before)
-            free -= nodes[job]
-            if beyond:
-                extra -= nodes[job]
-            ends[job] = now + runtimes[job]
-            limits[job] = now + walltimes[job]
-            begin_run(job, runs, running)
-            runs += 1
-            if (phase == 2 or phase == 3) and smallest > free:
-                break
+            elif head != top and depth > 1 and smallest <= free:
+                # Others start where no reservation is delayed.
+                waiting = 0
+                smallest = never
+                job = head
+                while job != top:
+                    order[waiting] = job
+                    waiting += 1
+                    if nodes[job] < smallest:
+                        smallest = nodes[job]
+                    job = after[job]
+                chosen = plan_starts(waiting, order, now, free, runs, jobs, rule, running, arrays)
+                for place in range(chosen):
+                    job = order[arrays.begun[place]]
+                    runs = start(job, now, runs, jobs, running, linked)
+                    free -= nodes[job]
+                    left -= awaited[job]
+        elif depth == 1 and head != top:
+            # Nothing has become free, and the time until the head starts has only become shorter: of the others, only
+            # jobs submitted now can start.
+            job = next_submitted(new, coming, -1, free, jobs)
+            if job >= 0 and extra < 0:
+                shadow, extra = reserve_head(nodes[head], free, runs, nodes, tolerance, running)
+                if extra < 0:
+                    return STUCK
+            while job >= 0:
+                fit = fit_beside(job, now, free, shadow + tolerance, extra, jobs, trial)
+                if fit != UNFIT:
+                    runs = start(job, now, runs, jobs, running, linked)
+                    free -= nodes[job]
+                    left -= awaited[job]
+                    if fit == BESIDE:
+                        extra -= nodes[job]
+                job = next_submitted(new, coming, ranks[job], free, jobs)
         if left == 0:
             return coming - present
         # The next instant.
