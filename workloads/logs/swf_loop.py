@@ -6,12 +6,20 @@ handles all legal content and reports errors (:mod:`holdfast.workloads.logs.swf`
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = ["FIELDS", "KINDS", "read_lines"]
 
 #: What the arguments are (:func:`holdfast.workloads.ground.object_code.object_code`).
 KINDS = "bnnnana"
-#: Fields of a line, and its number.
-FIELDS = 19
+#: Places of a row: the last field, which is the think time; the number of the line; how many there are.
+THINK, LINE, FIELDS = 17, 18, 19
+#: Fields that are times, and fields that are not read.
+TIMES, UNREAD = (1, 2, 3, 8, THINK), (5, 6, 9)
+#: Characters.
+TAB, NEWLINE, BLANK, MINUS, POINT, ZERO, NINE, SEMICOLON = 9, 10, 32, 45, 46, 48, 57, 59
+#: Microseconds in a second.
+SECOND = 1_000_000
 
 
 def read_lines(text, begin, end, line, table, rows, state):  # type: ignore[no-untyped-def] # compiled
@@ -27,76 +35,83 @@ def read_lines(text, begin, end, line, table, rows, state):  # type: ignore[no-u
     count = 0
     while place < end and count < rows:
         start = place
-        while place < end and (text[place] == 32 or text[place] == 9):
-            place += 1
-        if place < end and text[place] == 59 and place == start:
-            while place < end and text[place] != 10:
+        if text[place] == SEMICOLON:
+            while place < end and text[place] != NEWLINE:
                 place += 1
             place += 1
             line += 1
-            start = place
             continue
-        row = 19 * count
+        row = FIELDS * count
         field = 0
-        sound = 1
-        while sound == 1 and place < end and text[place] != 10:
-            if field == 18:
-                sound = 0
+        place = pass_blanks(text, place, end)
+        while place < end and text[place] != NEWLINE:
+            value, following = read_number(text, place, end, field)
+            if following < 0 or field == LINE:
+                field = -1
                 break
-            sign = 1
-            if text[place] == 45:
-                sign = -1
-                place += 1
-            first = place
-            value = 0
-            while place < end and 48 <= text[place] <= 57:
-                if place - first < 12:
-                    value = 10 * value + text[place] - 48
-                place += 1
-            digits = place - first
-            # A zero before other digits, or after a minus sign, is for the other reader.
-            if digits == 0 or (text[first] == 48 and (digits > 1 or sign < 0)):
-                sound = 0
-                break
-            timed = field == 1 or field == 2 or field == 3 or field == 8 or field == 17
-            unread = field == 5 or field == 6 or field == 9
-            if digits > 9 and not (timed and digits == 10 and value < 9000000000) and not (unread and digits < 300):
-                sound = 0
-                break
-            if timed:
-                value = value * 1000000
-            if place < end and text[place] == 46:
-                place += 1
-                after = place
-                unit = 100000
-                while place < end and 48 <= text[place] <= 57:
-                    if timed:
-                        value += unit * (text[place] - 48)
-                        unit //= 10
-                    place += 1
-                if place == after or (timed and place - after > 6) or not (timed or unread) or place - after > 200:
-                    sound = 0
-                    break
-                if sign < 0 and timed and value == 0:
-                    sound = 0
-                    break
-            if place < end and text[place] != 32 and text[place] != 9 and text[place] != 10:
-                sound = 0
-                break
-            table[row + field] = sign * value
+            table[row + field] = value
             field += 1
-            while place < end and (text[place] == 32 or text[place] == 9):
-                place += 1
-        if sound == 0 or (field != 0 and field < 17):
+            place = pass_blanks(text, following, end)
+        if field != 0 and field < THINK:
             place = start
             break
         if field != 0:
-            if field == 17:
-                table[row + 17] = -1000000
-            table[row + 18] = line
+            if field == THINK:
+                table[row + THINK] = -SECOND
+            table[row + LINE] = line
             count += 1
         place += 1
         line += 1
     state[0] = count
     state[1] = place
     state[2] = line
+
+
+def pass_blanks(text: Any, place: Any, end: Any) -> Any:
+    """The first place that is no blank."""
+    while place < end and (text[place] == BLANK or text[place] == TAB):
+        place += 1
+    return place
+
+
+def read_number(text: Any, place: Any, end: Any, field: Any) -> Any:
+    """The number of a field, a time in microseconds, and the place after it; -1: it is for the other reader."""
+    timed = field in TIMES
+    unread = field in UNREAD
+    sign = 1
+    if text[place] == MINUS:
+        sign = -1
+        place += 1
+    first = place
+    value = 0
+    while place < end and ZERO <= text[place] <= NINE:
+        if place - first < 12:
+            value = 10 * value + text[place] - ZERO
+        place += 1
+    digits = place - first
+    # A zero before other digits, or after a minus sign, is for the other reader.
+    if digits == 0 or (text[first] == ZERO and (digits > 1 or sign < 0)):
+        return 0, -1
+    if digits > 9 and not (timed and digits == 10 and value < 9_000_000_000) and not (unread and digits < 300):
+        return 0, -1
+    if timed:
+        value = value * SECOND
+    if place < end and text[place] == POINT:
+        if not timed and not unread:
+            return 0, -1
+        place += 1
+        after = place
+        unit = SECOND // 10
+        while place < end and ZERO <= text[place] <= NINE:
+            if timed:
+                value += unit * (text[place] - ZERO)
+                unit //= 10
+            place += 1
+        decimals = place - after
+        if decimals == 0 or (timed and decimals > 6) or decimals > 200:
+            return 0, -1
+        if timed and sign < 0 and value == 0:
+            return 0, -1
+    if place < end and text[place] != BLANK and text[place] != TAB and text[place] != NEWLINE:
+        return 0, -1
+    return sign * value, place
