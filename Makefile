@@ -80,7 +80,7 @@ mutation: $(VENV)/.installed-dev
 	$(INSTALL) $(BIN)/python 'cosmic-ray>=8.4'
 	$(BIN)/python -m tests.mutation $(MUTATE)
 
-# Which lines of the packages the tests of `make test` and `make system` reach; worker processes of a test are not seen.
+# Which lines of the packages the tests of `make test` and `make system` reach, in all processes.
 coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto -m "not slow and not slurm" --cov --cov-report term:skip-covered
 

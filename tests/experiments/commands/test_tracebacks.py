@@ -268,6 +268,11 @@ sys.exit(main())
 """
 
 
+#: Coverage begins and ends in each process outside of what Holdfast handles.
+WITHOUT_COVERAGE = pytest.mark.skipif("COVERAGE_PROCESS_CONFIG" in os.environ, reason="coverage has its own signals")
+
+
+@WITHOUT_COVERAGE
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no hangup")
 def test_signals_are_handled_before_anything_is_imported() -> None:
     Path("a.swf").write_text(LOG.format("ü"))
@@ -277,6 +282,7 @@ def test_signals_are_handled_before_anything_is_imported() -> None:
     assert run.returncode == 0
 
 
+@WITHOUT_COVERAGE
 @pytest.mark.system
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups")
 @pytest.mark.parametrize("times", [12, pytest.param(150, marks=pytest.mark.slow)])
