@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.simulator.resources.loop_arguments import Plan, Runs
+from holdfast.simulator.resources.loop_arguments import LoopArguments
 
 __all__ = ["add_amounts", "change_free"]
 
@@ -21,13 +21,13 @@ def add_amounts(
             into[at + nodes[entry] * resources + kind] += sign * amounts[entry * resources + kind]
 
 
-def change_free(
-    first: Any, count: Any, sign: Any, limit: Any, heads: Any, tolerance: Any, width: Any, resources: Any, runs: Runs,
-    plan: Plan,
-) -> None:  # fmt: skip
+def change_free(first: Any, count: Any, sign: Any, limit: Any, heads: Any, loop: LoopArguments) -> None:
     """Add ``sign`` times the amounts of a run to what is free now, and at each reservation's begin until its limit."""
+    runs, plan = loop.runs, loop.plan
+    resources = loop.nodes.resources
+    width = loop.nodes.total * resources
     add_amounts(first, count, sign, 0, resources, runs.node, runs.amount, plan.frees)
     for head in range(heads):
-        if limit > plan.time[head] + tolerance:
+        if limit > plan.time[head] + loop.rule.tolerance:
             at = (head + 1) * width
             add_amounts(first, count, sign, at, resources, runs.node, runs.amount, plan.frees)

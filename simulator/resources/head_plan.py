@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.simulator.resources.free_amounts import add_amounts
-from holdfast.simulator.resources.loop_arguments import Choice, LoopArguments, Nodes, Plan
-from holdfast.simulator.resources.loop_state import NET, NOW, PLANNED, RUNNING, VERSION
+from holdfast.simulator.resources.loop_arguments import LoopArguments
+from holdfast.simulator.resources.loop_state import NET, NOW, PLAN_ENTRIES, PLANNED, RUNNING, VERSION
 from holdfast.simulator.resources.node_choice import place
 from holdfast.simulator.resources.window_checks import STANDING, UNTIL, WINDOW
 
@@ -71,18 +71,16 @@ def earliest_time(need: Any, walltime: Any, before_time: Any, loop: LoopArgument
     return answer
 
 
-def append_head(
-    heads: Any, entries: Any, found: Any, net: Any, tolerance: Any, nodes: Nodes, plan: Plan, choice: Choice
-) -> Any:
-    """Add the reservation whose begin and end stand behind the others' to the plan, on the chosen nodes.
-
-    Returns the number of entries of the plan.
-    """
+def append_head(found: Any, loop: LoopArguments) -> None:
+    """Add the reservation whose begin and end stand behind the others' to the plan, on the chosen nodes."""
+    state, nodes, plan = loop.records.state, loop.nodes, loop.plan
+    heads, net = state[PLANNED], state[NET]
+    tolerance = loop.rule.tolerance
     resources = nodes.resources
     width = nodes.total * resources
     frees, head_time, head_end, nets, twins = plan.frees, plan.time, plan.end, plan.nets, plan.twins
     begin = head_time[heads]
-    _give_nodes(heads, entries, found, resources, plan, choice)
+    _give_nodes(heads, state[PLAN_ENTRIES], found, loop)
     # What is free at its begin beside all reservations, and at the begin of each beside it.
     here = (net + heads) * width
     for spot in range(width):
@@ -93,17 +91,20 @@ def append_head(
             twins[heads] = 1
         if head_time[head] <= begin and head_end[head] > begin + tolerance:
             add_amounts(plan.first[head], plan.size[head], -1, here, resources, plan.node, plan.amount, nets)
-    _take_from_nets(heads, heads + 1, net, tolerance, nodes, plan)
-    return entries + found
+    _take_from_nets(heads, heads + 1, net, loop)
+    state[PLANNED] += 1
+    state[PLAN_ENTRIES] += found
 
 
-def keep_heads(begin: Any, heads: Any, entries: Any, following_net: Any, loop: LoopArguments) -> Any:
+def keep_heads(begin: Any, loop: LoopArguments) -> Any:
     """Place the reservations from ``begin`` on again, in order, at their times, beside a run that is in ``plan.frees``.
 
-    Returns the number of entries of the new plan, in whose rows of ``plan.nets`` ``following_net`` is the first; -1
-    less the number of a reservation that has no place, and the plan is as it was.
+    Returns -1, or the first reservation that has no place, and the plan is as it was.
     """
-    nodes, plan, choice = loop.nodes, loop.plan, loop.choice
+    state, nodes, plan = loop.records.state, loop.nodes, loop.plan
+    heads, entries = state[PLANNED], state[PLAN_ENTRIES]
+    # There is room for two plans: the new one is made beside the other.
+    net = plan.most - state[NET]
     resources = nodes.resources
     width = nodes.total * resources
     tolerance = loop.rule.tolerance
@@ -111,9 +112,9 @@ def keep_heads(begin: Any, heads: Any, entries: Any, following_net: Any, loop: L
     most, plan_first, plan_count = plan.most, plan.first, plan.size
     for head in range(heads):
         for spot in range(width):
-            nets[(following_net + head) * width + spot] = frees[(head + 1) * width + spot]
+            nets[(net + head) * width + spot] = frees[(head + 1) * width + spot]
     for head in range(begin):
-        _take_from_nets(head, heads, following_net, tolerance, nodes, plan)
+        _take_from_nets(head, heads, net, loop)
     fresh = entries
     for head in range(begin, heads):
         # To go back to.
@@ -121,16 +122,15 @@ def keep_heads(begin: Any, heads: Any, entries: Any, following_net: Any, loop: L
         plan_count[most + head] = plan_count[head]
     for head in range(begin, heads):
         got = place(
-            plan.need[head], head + 1, head_time[head], head_end[head] - head_time[head], head, tolerance, 0,
-            following_net, loop,
-        )  # fmt: skip
+            plan.need[head], head + 1, head_time[head], head_end[head] - head_time[head], head, tolerance, 0, net, loop
+        )
         if got == 0:
             for former in range(begin, heads):
                 plan_first[former] = plan_first[most + former]
                 plan_count[former] = plan_count[most + former]
-            return -1 - head
-        _give_nodes(head, fresh, got, resources, plan, choice)
-        _take_from_nets(head, heads, following_net, tolerance, nodes, plan)
+            return head
+        _give_nodes(head, fresh, got, loop)
+        _take_from_nets(head, heads, net, loop)
         fresh += got
     # The new plan takes the place of the former one.
     gone = entries - plan_first[most + begin]
@@ -140,11 +140,15 @@ def keep_heads(begin: Any, heads: Any, entries: Any, following_net: Any, loop: L
             plan.amount[(entry - gone) * resources + kind] = plan.amount[entry * resources + kind]
     for head in range(begin, heads):
         plan_first[head] -= gone
-    return fresh - gone
+    state[NET] = net
+    state[PLAN_ENTRIES] = fresh - gone
+    return -1
 
 
-def _give_nodes(head: Any, first: Any, count: Any, resources: Any, plan: Plan, choice: Choice) -> None:
+def _give_nodes(head: Any, first: Any, count: Any, loop: LoopArguments) -> None:
     """Put a reservation on the ``count`` chosen nodes; its entries begin at ``first``."""
+    plan, choice = loop.plan, loop.choice
+    resources = loop.nodes.resources
     plan.first[head] = first
     plan.size[head] = count
     plan_node, plan_amount, chosen_node, chosen_amount = plan.node, plan.amount, choice.node, choice.amount
@@ -154,10 +158,12 @@ def _give_nodes(head: Any, first: Any, count: Any, resources: Any, plan: Plan, c
             plan_amount[(first + entry) * resources + kind] = chosen_amount[entry * resources + kind]
 
 
-def _take_from_nets(head: Any, points: Any, net: Any, tolerance: Any, nodes: Nodes, plan: Plan) -> None:
+def _take_from_nets(head: Any, points: Any, net: Any, loop: LoopArguments) -> None:
     """Take the nodes of a reservation from ``plan.nets`` at each of the first ``points`` begins at which it lasts."""
-    resources = nodes.resources
-    width = nodes.total * resources
+    plan = loop.plan
+    resources = loop.nodes.resources
+    width = loop.nodes.total * resources
+    tolerance = loop.rule.tolerance
     times, begin, end = plan.time, plan.time[head], plan.end[head]
     for point in range(points):
         if begin <= times[point] and end > times[point] + tolerance:

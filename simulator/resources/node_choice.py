@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.simulator.resources.free_amounts import add_amounts
-from holdfast.simulator.resources.loop_arguments import Choice, LoopArguments, Needs, Nodes, Plan, Rule, Windows
+from holdfast.simulator.resources.loop_arguments import Choice, LoopArguments, Needs, Nodes
 from holdfast.simulator.resources.node_order import order_by_cores, order_in_runs
 from holdfast.simulator.resources.window_checks import is_closed
 
@@ -34,15 +34,15 @@ def place(
 
     Returns the number of nodes. ``choice`` gets them, and what the job takes of each.
     """
-    rule, nodes, needs, plan, choice = loop.rule, loop.nodes, loop.needs, loop.plan, loop.choice
+    rule, nodes, needs, choice = loop.rule, loop.nodes, loop.needs, loop.choice
     tasks = needs.tasks[need]
     wanted = needs.nodes[need]
-    fit_at_begin(need, slot, time, heads, slack, nodes, needs, plan, choice)
+    fit_at_begin(need, slot, time, heads, slack, loop)
     # Most times are refused by what is free at their begin.
-    if looks == 1 and tasks == 0 and number_with_room(need, nodes, needs, choice) < wanted:
+    if looks == 1 and tasks == 0 and number_with_room(need, loop) < wanted:
         return 0
-    fit_until_end(need, time, walltime, heads, net, rule, nodes, needs, plan, choice)
-    fits = nodes_that_fit(need, time, walltime, rule, nodes, needs, choice, loop.windows)
+    fit_until_end(need, time, walltime, heads, net, loop)
+    fits = nodes_that_fit(need, time, walltime, loop)
     if fits == 0:
         return 0
     if looks == 1:
@@ -65,14 +65,13 @@ def place(
     return take_nodes(need, fits, nodes, needs, choice)
 
 
-def fit_at_begin(
-    need: Any, slot: Any, time: Any, heads: Any, slack: Any, nodes: Nodes, needs: Needs, plan: Plan, choice: Choice
-) -> None:
+def fit_at_begin(need: Any, slot: Any, time: Any, heads: Any, slack: Any, loop: LoopArguments) -> None:
     """Set ``choice.least`` to what is free at the begin beside the reservations of then."""
-    total, resources = nodes.total, nodes.resources
+    needs, plan = loop.needs, loop.plan
+    total, resources = loop.nodes.total, loop.nodes.resources
     frees, head_time, head_end = plan.frees, plan.time, plan.end
     eligible = needs.places
-    least = choice.least
+    least = loop.choice.least
     width = total * resources
     first = needs.first[need]
     for spot in range(first, first + needs.eligible[need]):
@@ -84,12 +83,13 @@ def fit_at_begin(
             add_amounts(plan.first[head], plan.size[head], -1, 0, resources, plan.node, plan.amount, least)
 
 
-def number_with_room(need: Any, nodes: Nodes, needs: Needs, choice: Choice) -> Any:
+def number_with_room(need: Any, loop: LoopArguments) -> Any:
     """How many nodes have room for the last node of a job, which may hold fewer tasks than the others."""
-    resources = nodes.resources
+    needs = loop.needs
+    resources = loop.nodes.resources
     eligible = needs.places
     need_last = needs.last
-    least = choice.least
+    least = loop.choice.least
     first = needs.first[need]
     own = need * resources
     fits = 0
@@ -103,21 +103,19 @@ def number_with_room(need: Any, nodes: Nodes, needs: Needs, choice: Choice) -> A
     return fits
 
 
-def fit_until_end(
-    need: Any, time: Any, walltime: Any, heads: Any, net: Any, rule: Rule, nodes: Nodes, needs: Needs, plan: Plan,
-    choice: Choice,
-) -> None:  # fmt: skip
+def fit_until_end(need: Any, time: Any, walltime: Any, heads: Any, net: Any, loop: LoopArguments) -> None:
     """Reduce ``choice.least`` to what is free at the begin of each reservation within the walltime."""
-    total, resources = nodes.total, nodes.resources
-    head_time, nets, twins = plan.time, plan.nets, plan.twins
+    needs = loop.needs
+    total, resources = loop.nodes.total, loop.nodes.resources
+    head_time, nets, twins = loop.plan.time, loop.plan.nets, loop.plan.twins
     eligible = needs.places
-    least = choice.least
+    least = loop.choice.least
     width = total * resources
     first = needs.first[need]
     count = needs.eligible[need]
     for point in range(heads):
         when = head_time[point]
-        if twins[point] == 0 and when > time and when + rule.tolerance < time + walltime:
+        if twins[point] == 0 and when > time and when + loop.rule.tolerance < time + walltime:
             here = (net + point) * width
             if 2 * count > total:
                 # All nodes in a row take less time than half of them one by one.
@@ -134,13 +132,12 @@ def fit_until_end(
                             least[at + kind] = left
 
 
-def nodes_that_fit(
-    need: Any, time: Any, walltime: Any, rule: Rule, nodes: Nodes, needs: Needs, choice: Choice, windows: Windows
-) -> Any:
+def nodes_that_fit(need: Any, time: Any, walltime: Any, loop: LoopArguments) -> Any:
     """The number of nodes with room over the walltime, or 0 if they are too few; ``choice.fitting`` gets them.
 
     For a job of tasks, ``choice.load`` gets how many of them each node can take, in place of its first resource.
     """
+    nodes, needs, choice, windows = loop.nodes, loop.needs, loop.choice, loop.windows
     resources = nodes.resources
     capacities = nodes.capacities
     eligible = needs.places
@@ -161,7 +158,7 @@ def nodes_that_fit(
         at = node * resources
         if exclusive == 1 and least[at] != capacities[at]:
             continue
-        if windows.total > 0 and is_closed(node, need, time, time + walltime, rule.tolerance, windows) == 1:
+        if windows.total > 0 and is_closed(node, need, time, time + walltime, loop.rule.tolerance, windows) == 1:
             continue
         if tasks > 0:
             takes = tasks

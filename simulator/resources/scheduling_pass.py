@@ -169,9 +169,8 @@ def _take_nodes(found: Any, limit: Any, loop: LoopArguments) -> Any:
     Returns -1, or the first reservation that cannot, and nothing is taken. The nodes are written down behind those of
     the runs in either case.
     """
-    state, nodes, runs, plan, choice = loop.records.state, loop.nodes, loop.runs, loop.plan, loop.choice
-    resources = nodes.resources
-    width = nodes.total * resources
+    state, runs, plan, choice = loop.records.state, loop.runs, loop.plan, loop.choice
+    resources = loop.nodes.resources
     tolerance = loop.rule.tolerance
     entries = state[ENTRIES]
     heads = state[PLANNED]
@@ -179,22 +178,17 @@ def _take_nodes(found: Any, limit: Any, loop: LoopArguments) -> Any:
         runs.node[entries + entry] = choice.node[entry]
         for kind in range(resources):
             runs.amount[(entries + entry) * resources + kind] = choice.amount[entry * resources + kind]
-    change_free(entries, found, -1, limit, heads, tolerance, width, resources, runs, plan)
+    change_free(entries, found, -1, limit, heads, loop)
     # Heads before the first that it overlaps keep their nodes.
     begin = 0
     while begin < heads and limit <= plan.time[begin] + tolerance:
         begin += 1
     if begin == heads:
         return -1
-    # There is room for two plans: the new one is made beside the other.
-    net = plan.most - state[NET]
-    kept = keep_heads(begin, heads, state[PLAN_ENTRIES], net, loop)
-    if kept < 0:
-        change_free(entries, found, 1, limit, heads, tolerance, width, resources, runs, plan)
-        return -1 - kept
-    state[NET] = net
-    state[PLAN_ENTRIES] = kept
-    return -1
+    delayed = keep_heads(begin, loop)
+    if delayed >= 0:
+        change_free(entries, found, 1, limit, heads, loop)
+    return delayed
 
 
 def _earliest_option(job: Any, loop: LoopArguments) -> Any:
@@ -243,10 +237,7 @@ def _start_or_reserve(job: Any, loop: LoopArguments) -> Any:
     plan.job[heads] = job
     plan.need[heads] = loop.jobs.need[option]
     note_promise(job, time, now, loop.queue.causes)
-    state[PLAN_ENTRIES] = append_head(
-        heads, state[PLAN_ENTRIES], found, state[NET], loop.rule.tolerance, loop.nodes, plan, loop.choice
-    )
-    state[PLANNED] += 1
+    append_head(found, loop)
     return 0
 
 
