@@ -33,6 +33,7 @@ from holdfast.simulator.shared_nodes.state import SharedMachine
 from holdfast.simulator.shared_nodes.stretches import Stretch
 from holdfast.workloads.ground.errors import InputError, InvariantError
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
+from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.outages.outage import Outage
 from holdfast.workloads.table.job import Job
 from holdfast.workloads.table.jobs import Jobs
@@ -237,54 +238,18 @@ def _replay(
     windows: tuple[NodeWindow, ...],
 ) -> MachineReplay:
     """Where each job ran: its last stretch on the same nodes, and those before it."""
-    names = [partition.name for partition in workload.machine.partitions]
-    last: dict[int, int] = {}
     kept: list[Stretch] = [item for item in machine.stretches if item.end > item.start or not item.resized]
-    for place, item in enumerate(kept):
-        last[item.job.state.row] = place
-
-    def stretch(item: Stretch) -> JobStart:
-        waits = item.job.waits
-        promised = None if waits.promised is None else waits.promised + origin
-        promised_at = None if waits.promised_at is None else waits.promised_at + origin
-        until = None if waits.limited_until is None else waits.limited_until + origin
-        wait = JobWait(waits.limit, waits.nodes, waits.reservation, until, waits.other, promised, promised_at)
-        nodes = tuple(sorted(item.taken))
-        taken = tuple(workload.table.known_amounts(node, item.taken[node]) for node in nodes)
-        partition = names[item.need.partition]
-        return JobStart(
-            item.start + origin,
-            item.end + origin,
-            partition,
-            nodes,
-            taken,
-            waits.last_limit,
-            wait,
-            item.place,
-            item.cause,
-            item.ending,
-        )
-
+    last = {item.job.state.row: place for place, item in enumerate(kept)}
     starts: list[JobStart | None] = [None] * len(jobs)
     past = []
     for place, item in enumerate(kept):
         row = item.job.state.row
+        start = _job_start(item, workload, origin)
         if last[row] == place and not item.job.gone:
-            starts[row] = stretch(item)
+            starts[row] = start
         else:
-            past.append((row, stretch(item)))
-    given = [
-        MachineJob(
-            job.job_id,
-            job.state.job.submit or 0.0,
-            job.state.job.walltime,
-            job.state.job.runtime,
-            request,
-            cancelled_at=job.state.job.cancelled_at,
-            preceding=job.state.job.preceding,
-        )
-        for job, request in zip(jobs, workload.requests, strict=True)
-    ]
+            past.append((row, start))
+    given = [_machine_job(job, request) for job, request in zip(jobs, workload.requests, strict=True)]
     return MachineReplay(
         workload.table, given, starts, Counter(),
         np.array(engine.instants, np.int64) + origin,
@@ -293,3 +258,39 @@ def _replay(
         [job.state.first_submit + origin for job in jobs], [job.state.first_eligible + origin for job in jobs],
         [job.state.end + origin if job.gone and job.state.end is not None else None for job in jobs], past, windows,
     )  # fmt: skip
+
+
+def _job_start(item: Stretch, workload: MachineWorkload, origin: int) -> JobStart:
+    nodes = tuple(sorted(item.taken))
+    return JobStart(
+        item.start + origin,
+        item.end + origin,
+        workload.machine.partitions[item.need.partition].name,
+        nodes,
+        tuple(workload.table.known_amounts(node, item.taken[node]) for node in nodes),
+        item.job.waits.last_limit,
+        _job_wait(item.job.waits, origin),
+        item.place,
+        item.cause,
+        item.ending,
+    )
+
+
+def _job_wait(waits: WaitTimes, origin: int) -> JobWait:
+    limited, promised, promised_at = (
+        None if time is None else time + origin for time in (waits.limited_until, waits.promised, waits.promised_at)
+    )
+    return JobWait(waits.limit, waits.nodes, waits.reservation, limited, waits.other, promised, promised_at)
+
+
+def _machine_job(job: SharedJob, request: ResourceRequest) -> MachineJob:
+    given = job.state.job
+    return MachineJob(
+        job.job_id,
+        given.submit or 0.0,
+        given.walltime,
+        given.runtime,
+        request,
+        cancelled_at=given.cancelled_at,
+        preceding=given.preceding,
+    )
