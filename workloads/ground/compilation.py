@@ -128,9 +128,9 @@ def letters(kinds: Kinds) -> str:
     return "".join(_LETTERS[field] for kind in kinds for field in get_type_hints(kind).values())
 
 
-def called_functions(function: Callable[..., Any]) -> list[FunctionType]:
+def called_functions(function: Callable[..., Any]) -> list[Callable[..., Any]]:
     """Functions of modules that a function calls by name, directly or indirectly; none is recursive."""
-    found: dict[FunctionType, None] = {}
+    found: dict[Callable[..., Any], None] = {}
     for item in _callees(function):
         found |= dict.fromkeys([item, *called_functions(item)])
     return list(found)
