@@ -13,6 +13,7 @@ import numpy.typing as npt
 from holdfast.policies.kernels.plan_pass import PassRule, Plan, WaitingJobs, plan
 from holdfast.policies.kernels.queue_keys import LinkedQueue, MovingKeys, sort_queue
 from holdfast.policies.kernels.timeline import put_back
+from holdfast.policies.kernels.waiting_ring import link, unlink
 
 __all__ = ["MORE", "STUCK", "Beginning", "ReplayJobs", "ReplayRule", "Runs", "Trial", "replay"]
 
@@ -173,22 +174,8 @@ def start(job: Any, now: Any, runs: Any, jobs: ReplayJobs, running: Runs, linked
     running.ends[job] = now + jobs.runtimes[job]
     running.limits[job] = now + jobs.walltimes[job]
     begin_run(job, runs, running)
-    before, after = linked.before[job], linked.after[job]
-    linked.after[before] = after
-    linked.before[after] = before
+    unlink(job, linked.after, linked.before)
     return runs + 1
-
-
-def link(job: Any, top: Any, ranks: Any, after: Any, before: Any) -> None:
-    """Insert a job into the queue by its rank."""
-    last = before[top]
-    while last != top and ranks[last] > ranks[job]:
-        last = before[last]
-    following = after[last]
-    after[last] = job
-    before[job] = last
-    after[job] = following
-    before[following] = job
 
 
 def has_next_walltime(trial: Trial, now: Any, backfilled: Any, walltimes: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.policies.kernels.waiting_ring import unlink
 from holdfast.simulator.resources.loop_arguments import Lives, WaitingRing
 from holdfast.simulator.resources.loop_state import COMING, LEAVING
 from holdfast.simulator.resources.wait_causes import end_wait
@@ -48,7 +49,4 @@ def cancel_job(job: Any, now: Any, lives: Lives, queue: WaitingRing) -> None:
     lives.gone[job] = now
     if queue.linked[job] == 1:
         end_wait(job, now, queue.causes)
-        after = queue.after
-        before = queue.before
-        after[before[job]] = after[job]
-        before[after[job]] = before[job]
+        unlink(job, queue.after, queue.before)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.policies.kernels.waiting_ring import link
 from holdfast.simulator.resources.loop_arguments import Lives, LoopRecords, Runs, WaitingRing
 from holdfast.simulator.resources.loop_state import ARRIVED, LEAVING, PAST, RUNNING
 from holdfast.simulator.resources.wait_causes import CAUSES
@@ -19,19 +20,10 @@ PAST_RUN = 6
 
 def enqueue(job: Any, top: Any, ranks: Any, queue: WaitingRing, state: Any) -> None:
     """Put a job into the queue by its rank."""
-    after = queue.after
-    before = queue.before
     queue.arrived[state[ARRIVED]] = job
     state[ARRIVED] += 1
     queue.linked[job] = 1
-    last = before[top]
-    while last != top and ranks[last] > ranks[job]:
-        last = before[last]
-    following = after[last]
-    after[last] = job
-    before[job] = last
-    after[job] = following
-    before[following] = job
+    link(job, top, ranks, queue.after, queue.before)
 
 
 def remove_run(spot: Any, runs: Runs, state: Any) -> None:

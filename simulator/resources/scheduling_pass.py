@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.policies.kernels.waiting_ring import unlink
 from holdfast.simulator.resources.free_amounts import add_amounts, change_free
 from holdfast.simulator.resources.head_plan import append_head, earliest_time, keep_heads
 from holdfast.simulator.resources.limit_accounts import count_run, measure_run, stopping_account
@@ -290,9 +291,7 @@ def _start(job: Any, option: Any, found: Any, loop: LoopArguments) -> None:
     state[RUNNING] += 1
     state[VERSION] += 1
     state[CHANGED] += 1
-    before, after = queue.before[job], queue.after[job]
-    queue.after[before] = after
-    queue.before[after] = before
+    unlink(job, queue.after, queue.before)
 
 
 def _note_open(option: Any, loop: LoopArguments) -> None:
