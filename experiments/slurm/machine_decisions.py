@@ -56,14 +56,14 @@ def machine_decisions(
     InputError
         If a job does not fit the machine, or ran on nodes that the machine does not have.
     """
-    jobs, submitted = replay.jobs, replay.submitted
-    decisions = _Decisions(SlurmMachine(machine, submitted, replay.origin), submitted, rule)
-    events = [time for job in submitted for time in (job.queued, job.end + job.completing)]
+    jobs, all_jobs = replay.jobs, replay.all_jobs
+    decisions = _Decisions(SlurmMachine(machine, all_jobs, replay.origin), all_jobs, rule)
+    events = [time for job in all_jobs for time in (job.queued, job.end + job.completing)]
     for first, last in event_groups(events, lag):
         # A job that is cancelled just now is not looked at any more; its cancellation is an event, so that others are
         # cancelled after the lag.
         queue = [
-            job for job in submitted if job.queued <= last and (job.start >= first if job.nodes else job.end > last)
+            job for job in all_jobs if job.queued <= last and (job.start >= first if job.nodes else job.end > last)
         ]
         # Slurm makes no pass while nodes complete, if the record has these times.
         if not queue or any(job.end <= last < job.end + min(LONGEST_STOP, job.completing) for job in jobs):

@@ -74,9 +74,7 @@ def simulate_machine_starts(
     InputError
         If a job does not fit the machine.
     """
-    return _Simulation(
-        SlurmMachine(machine, replay.submitted, replay.origin), replay, rule, pace, delays, threads
-    ).run()
+    return _Simulation(SlurmMachine(machine, replay.all_jobs, replay.origin), replay, rule, pace, delays, threads).run()
 
 
 class _Simulation:
@@ -93,7 +91,7 @@ class _Simulation:
     ) -> None:
         self._machine, self._rule, self._delays, self._threads = machine, rule, delays, threads
         self._pace = PassDelays(pace.submit, pace.release)
-        self._jobs = {job.job_id: job for job in replay.submitted}
+        self._jobs = {job.job_id: job for job in replay.all_jobs}
         self._rank = {number: rank for rank, number in enumerate(self._jobs)}
         self._events: list[tuple[float, int, int]] = []
         self._waiting: set[int] = set()

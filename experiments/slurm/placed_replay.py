@@ -89,8 +89,8 @@ class PlacedReplay(NamedTuple):
     cancelled: tuple[PlacedJob, ...] = ()
 
     @property
-    def submitted(self) -> tuple[PlacedJob, ...]:
-        """All jobs by submit."""
+    def all_jobs(self) -> tuple[PlacedJob, ...]:
+        """The jobs that ran and those that were cancelled, by submit."""
         return tuple(sorted((*self.jobs, *self.cancelled), key=_by_submit))
 
 
@@ -178,7 +178,7 @@ def _job(path: Path, line: int, row: Mapping[str, Any]) -> PlacedJob:
     except ValueError as error:
         raise TraceError(path, line, str(error)) from None
     if eligible > start:
-        raise TraceError(path, line, "eligible must be a number, and not after the start")
+        raise TraceError(path, line, f"eligible must be at most the start, {start:g}, not {eligible:g}")
     try:
         nodes = () if left else expand(str(row["nodes"] or ""))
     except ValueError:

@@ -78,8 +78,8 @@ def assembly(function: Callable[..., Any], kinds: Kinds) -> str | None:
         "f": pointer(types.float64),
         "b": pointer(types.uint8),
     }
-    # A function with one caller is inlined. Compiling copies of others would take time: 25 s for the replay on
-    # machines, in place of 15. Numba inlines what an inlined function calls, too, unless it is told not to.
+    # A function with one caller is inlined, and any other is compiled once: if all are inlined, compiling the replay on
+    # machines takes 25 s in place of 15. Numba passes forceinline on from caller to callee; False stops that.
     inlined: Any = {"forceinline": True}
     bare: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": False}
     callers = Counter(_callees(function))

@@ -268,8 +268,10 @@ sys.exit(main())
 """
 
 
-#: Coverage begins and ends in each process outside of what Holdfast handles.
-WITHOUT_COVERAGE = pytest.mark.skipif("COVERAGE_PROCESS_CONFIG" in os.environ, reason="coverage has its own signals")
+#: `make coverage` runs code in each process before Holdfast handles signals, and after it.
+WITHOUT_COVERAGE = pytest.mark.skipif(
+    "COVERAGE_PROCESS_CONFIG" in os.environ, reason="coverage runs code before and after Holdfast, without its handlers"
+)
 
 
 @WITHOUT_COVERAGE

@@ -77,7 +77,7 @@ def test_a_job_that_was_cancelled_while_it_waited_has_no_start(
     assert [job.job_id for job in replay.jobs] == [2]
     request = ResourceRequest(tasks=1, tasks_per_node=1)
     assert replay.cancelled == (PlacedJob(3, 6, 9.5, 9.5, 60, request, (), eligible=8),)
-    assert [job.job_id for job in replay.submitted] == [2, 3]
+    assert [job.job_id for job in replay.all_jobs] == [2, 3]
     assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml"]) == 0
     assert "0 waited over a minute; 1 more were cancelled while they waited\n" in capsys.readouterr().out
     with pytest.raises(TraceError, match="holds no job with a recorded start"):
