@@ -6,9 +6,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 
+from holdfast.experiments.slurm.table_numbers import read_number
 from holdfast.experiments.tables import read_csv, write_csv
-from holdfast.workloads.ground.errors import TraceError
-from holdfast.workloads.ground.units import LARGEST_TIME
 
 __all__ = ["PASSES", "next_pass", "read_passes", "write_passes"]
 
@@ -35,10 +34,7 @@ def read_passes(directory: Path) -> tuple[float, ...]:
         return ()
     times = []
     for line, row in enumerate(read_csv(path), 2):
-        time = row.get(_COLUMN)
-        if not isinstance(time, int | float) or not abs(time) <= LARGEST_TIME:
-            raise TraceError(path, line, f"{_COLUMN} must be a number of at most {LARGEST_TIME:g}")
-        times.append(float(time))
+        times.append(read_number(path, line, row, _COLUMN))
     return tuple(sorted(times))
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from holdfast.experiments.slurm.recorded_replay import ACTUAL, has_left_queue
 from holdfast.experiments.slurm.request_options import REQUEST_COLUMNS, request_columns, request_of_columns
+from holdfast.experiments.slurm.table_numbers import read_number
 from holdfast.experiments.tables import read_csv, write_csv
 from holdfast.workloads.ground.errors import TraceError
-from holdfast.workloads.ground.units import LARGEST_TIME
 from holdfast.workloads.machines.host_list import expand
 from holdfast.workloads.machines.request import ResourceRequest
 
@@ -128,7 +128,7 @@ def read_placed_replay(path: str | Path) -> PlacedReplay:
     if len({job.job_id for job in jobs}) < len(jobs):
         raise TraceError(place, None, "holds a job twice")
     name = place.parent.name if place.name == ACTUAL else place.name.removesuffix(".gz").removesuffix(".csv")
-    origin = _number(place, 2, rows[0], "origin", 0.0)
+    origin = read_number(place, 2, rows[0], "origin", 0.0)
     jobs.sort(key=_by_submit)
     ran, left = tuple(job for job in jobs if job.nodes), tuple(job for job in jobs if not job.nodes)
     if not ran:
@@ -166,9 +166,9 @@ def _by_submit(job: PlacedJob) -> tuple[float, int]:
 def _job(path: Path, line: int, row: Mapping[str, Any]) -> PlacedJob:
     left = has_left_queue(row)
     row = {**row, "start": row.get("end")} if left else row
-    number, submit, start, end, walltime = (_number(path, line, row, name) for name in _NUMBERS)
-    completing = 0.0 if left else _number(path, line, row, "completing", 0.0)
-    eligible = _number(path, line, row, "eligible", submit)
+    number, submit, start, end, walltime = (read_number(path, line, row, name) for name in _NUMBERS)
+    completing = 0.0 if left else read_number(path, line, row, "completing", 0.0)
+    eligible = read_number(path, line, row, "eligible", submit)
     if number != int(number):
         raise TraceError(path, line, "id must be a whole number")
     if not (submit <= start and (start < end or left) and walltime > 0 and completing >= 0):
@@ -194,13 +194,3 @@ def _job(path: Path, line: int, row: Mapping[str, Any]) -> PlacedJob:
         *(int(number), submit, start, end, walltime, request, nodes, completing, by, cores, user),
         eligible=eligible if eligible > submit else None,
     )
-
-
-def _number(path: Path, line: int, row: Mapping[str, Any], name: str, default: float | None = None) -> float:
-    """A number of a row; the default if it is missing or empty."""
-    value = row.get(name)
-    if default is not None and (value is None or value == ""):
-        return default
-    if not isinstance(value, int | float) or not abs(value) <= LARGEST_TIME:
-        raise TraceError(path, line, f"{name} must be a number of at most {LARGEST_TIME:g}")
-    return float(value)

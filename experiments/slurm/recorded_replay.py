@@ -12,6 +12,7 @@ from holdfast.experiments.slurm.backfill_passes import read_passes
 from holdfast.experiments.slurm.numbered_nodes import node_numbers
 from holdfast.experiments.slurm.queue_limits import NO_LIMITS, QueueLimits
 from holdfast.experiments.slurm.submit_lines import JobRequest
+from holdfast.experiments.slurm.table_numbers import read_number
 from holdfast.experiments.tables import read_csv, write_csv
 from holdfast.workloads.ground.errors import InputError, TraceError
 from holdfast.workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
@@ -282,23 +283,17 @@ def write_actual(directory: Path, rows: list[dict[str, Any]]) -> None:
 
 def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
     """A row of the table, checked; the start of a job that was cancelled in the queue is its end."""
-    values = []
     left = has_left_queue(row)
-    for name in _NUMBERS:
-        value = row.get("end" if left and name == "start" else name)
-        if not isinstance(value, int | float) or not abs(value) <= LARGEST_TIME:
-            raise TraceError(path, line, f"{name} must be a number of at most {LARGEST_TIME:g}")
-        values.append(float(value))
-    number, submit, start, end, nodes, walltime = values
+    row = {**row, "start": row.get("end")} if left else row
+    number, submit, start, end, nodes, walltime = (read_number(path, line, row, name) for name in _NUMBERS)
     if not (nodes == int(nodes) and 1 <= nodes <= LARGEST_SIZE and number == int(number)):
         raise TraceError(path, line, "id and nodes must be whole numbers, and nodes at least 1")
-    eligible, held = row.get("eligible"), None
-    if eligible is not None and eligible != "":
-        if not isinstance(eligible, int | float) or not eligible <= start:
-            raise TraceError(path, line, "eligible must be a number, and not after the start")
-        held = float(eligible) if eligible > submit else None
     if not (submit <= start and (start < end or left) and walltime > 0):
         raise TraceError(path, line, "submit, start and end must follow one another, and the walltime must be positive")
+    eligible = read_number(path, line, row, "eligible", submit)
+    if eligible > start:
+        raise TraceError(path, line, f"eligible must be at most the start, {start:g}, not {eligible:g}")
+    held = eligible if eligible > submit else None
     place = _place(str(row.get("node_list") or ""), int(nodes))
     by, user, account, qos = (str(row.get(name) or "") for name in ("by", "user", "account", "qos"))
     cpus, memory, completing = (_amount(path, line, row, name) for name in _AMOUNTS)

@@ -153,7 +153,7 @@ def test_other_tables_are_no_such_replays(tmp_path: Path) -> None:
     [
         ([ROW, ROW], "holds a job twice"),
         ([ROW.replace("5.5", "8")], ":2: submit, start and end must follow one another"),
-        ([ROW.replace("5.5", "soon")], ":2: submit must be a number of at most"),
+        ([ROW.replace("5.5", "soon")], r":2: submit must be a number of at most 1e\+12, not 'soon'"),
         ([ROW.replace(",8,4,", ",8.5,4,")], ":2: tasks must be a whole number of at least 1, not 8.5"),
         ([f"{ROW},8"], r":2: node_cores must have 2 numbers, such as 8\+4, not 8"),
         ([ROW.replace("n[1-2]", "")], ":2: nodes must be names"),
