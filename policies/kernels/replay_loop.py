@@ -228,7 +228,7 @@ def fit_beside(job: Any, now: Any, free: Any, latest: Any, extra: Any, jobs: Rep
             return fit
 
 
-def next_submitted(first: Any, end: Any, rank: Any, free: Any, jobs: ReplayJobs) -> Any:
+def next_submission(first: Any, end: Any, rank: Any, free: Any, jobs: ReplayJobs) -> Any:
     """The job after a rank among those from ``first`` to before ``end`` that fit into free nodes; -1: there is none."""
     found = -1
     for job in range(first, end):
@@ -368,7 +368,7 @@ def replay(
         elif depth == 1 and head != top:
             # Nothing has become free, and the time until the head starts has only become shorter: of the others, only
             # jobs submitted now can start.
-            job = next_submitted(new, coming, -1, free, jobs)
+            job = next_submission(new, coming, -1, free, jobs)
             if job >= 0 and extra < 0:
                 shadow, extra = reserve_head(nodes[head], free, runs, nodes, tolerance, running)
                 if extra < 0:
@@ -381,7 +381,7 @@ def replay(
                     left -= awaited[job]
                     if fit == BESIDE:
                         extra -= nodes[job]
-                job = next_submitted(new, coming, ranks[job], free, jobs)
+                job = next_submission(new, coming, ranks[job], free, jobs)
         if left == 0:
             return coming - present
         # The next instant.
