@@ -707,9 +707,11 @@ def main() -> int:
     _open_streams()
     try:
         from holdfast.experiments.cli import main as command_line
+        from holdfast.workloads.ground.library_threads import limit_library_threads
     except Exception as error:  # an incomplete installation, no memory
         print(f"holdfast: cannot start: {type(error).__name__}: {error}", file=sys.stderr)
         return 2
+    limit_library_threads()
     try:
         status = command_line()
     except SystemExit as stop:  # argparse

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from holdfast.experiments.output.signals import start_trackers, without_interruption
 from holdfast.experiments.sweeps.dask_cluster import CLUSTERS, DaskWorkers, Lost, dask_client
 from holdfast.workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
+from holdfast.workloads.ground.library_threads import thread_limits
 from holdfast.workloads.ground.trust import Trusting
 
 if TYPE_CHECKING:
@@ -36,16 +37,6 @@ Task = Callable[[Iterable["RunConfiguration"]], Iterator["RunOutcome"]]
 _BATCH_SECONDS, _MOST = 2.0, 64
 #: Time after which idle processes end [s].
 _IDLE_SECONDS = 300
-#: Variables of the environment that limit the threads of numerical libraries.
-_THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
 #: Least number of workers that a cluster's tasks are counted for: some workers join later, and an adaptive cluster
 #: grows only while tasks wait.
 _UNDER_WAY = 8
@@ -207,14 +198,12 @@ class LocalWorkers:
         """loky's executor, which starts processes again after one has died."""
         from loky import get_reusable_executor
 
-        # The workers share the cores: threads of numerical libraries would compete for them.
-        threads = str(max(1, available_workers() // self.count))
         executor: Executor = get_reusable_executor(
             max_workers=self.count,
             timeout=_IDLE_SECONDS,
             initializer=_follow,
             initargs=(os.getpid(),),
-            env={name: os.environ.get(name, threads) for name in _THREADS},
+            env=thread_limits(),
         )
         return executor
 

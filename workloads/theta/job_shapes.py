@@ -133,7 +133,7 @@ def draw_runtimes(parameters: ThetaYear, nodes: Ints, requests: Ints, campaign: 
     middle = (u >= short_edge) & (u < near_edge)
     share = (u[middle] - short_edge) / max(near_edge - short_edge, 1e-12)
     target = parameters.work_per_job * 3600.0 * len(nodes)
-    fixed = float(np.dot(runtime[~middle], nodes[~middle]))
+    fixed = float((runtime[~middle] * nodes[~middle]).sum())
     runtime[middle] = _scaled_middle(share, requests[middle], nodes[middle], target - fixed, parameters.middle_shape)
     return np.asarray(np.clip(np.rint(runtime), 1, requests), dtype=np.int64)
 
@@ -150,10 +150,11 @@ def _scaled_middle(share: Floats, requests: Ints, nodes: Ints, work: float, shap
     The search covers exponents from a fifth to five times ``shape``; a trace of a few jobs may miss its total.
     """
     full = 0.9 * requests.astype(float)
+    # No np.dot: its rounding depends on the number of threads.
     low, high = shape / 5, shape * 5
     for _ in range(50):
         exponent = (low + high) / 2
-        if np.dot(full * share**exponent, nodes) > work:
+        if (full * share**exponent * nodes).sum() > work:
             low = exponent
         else:
             high = exponent
