@@ -63,8 +63,8 @@ def main(arguments: Arguments) -> None:
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
     check_outputs(arguments.json, None)
-    first, second, called = read_pair(arguments.result, trust=arguments.trust)
-    found = gains(first, second, arguments.by, called)
+    pair = read_pair(arguments.result, trust=arguments.trust)
+    found = gains(pair.first, pair.second, arguments.by, pair.names, pair.windows)
     if arguments.json != "-":
         print(found.text(arguments.metric))
     if found.remark:

@@ -178,10 +178,13 @@ def _print_answer(arguments: RunOptions, answer: RunAnswer, drawn: Sequence[str]
         if any(result.on_machine is not None or result.pools for result in results):
             from holdfast.experiments.recordings.machine_tables import machine_text
 
-            print("\n" + machine_text(results))
+            print("\n" + machine_text(results, answer.measurement.window))
     summed = answer.aggregates if repeated or arguments.metrics else []
     print_aggregates(summed, answer.differences, arguments.metrics, unit)
     _remark(planned)
+    about_window = _window_line(answer)
+    if about_window:
+        print(about_window)
     for text in dict.fromkeys(
         unused_outages_warning(run.asked.outages, [result], run.simulation.clock)
         for run, result in zip(planned, results, strict=True)
@@ -194,6 +197,15 @@ def _print_answer(arguments: RunOptions, answer: RunAnswer, drawn: Sequence[str]
         print(f"\n{cancellation_comparison(answer.summaries, unit=unit)}")
     if drawn:
         print("\n".join(["", *drawn]))
+
+
+def _window_line(answer: RunAnswer) -> str:
+    """How many jobs the metrics are of, where a warmup, a cooldown or a starting state leaves some out; else empty."""
+    if answer.measurement.window == (0.0, 0.0) and all(result.begin is None for result in answer.results):
+        return ""
+    counts = [int(row["jobs"]) for row in answer.summaries]
+    jobs = f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} to {max(counts):,}"
+    return f"measured: {jobs} jobs, without those of a warmup, of a cooldown, or submitted before a starting state"
 
 
 def _remark(planned: Sequence[PlannedRun]) -> None:

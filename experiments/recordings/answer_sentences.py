@@ -60,8 +60,9 @@ def best_run_sentence(summaries: Sequence[Mapping[str, Any]]) -> str:
     parts = []
     if len({row["wait_h"] for row in rows}) > 1:
         best, first = min(rows, key=lambda row: row["wait_h"]), rows[0]
-        text = f"{escape(best['mechanism'])} has the shortest mean wait, {_wait(best)}"
-        parts.append(text if best is first else f"{text}; {escape(first['mechanism'])} has {_wait(first)}")
+        least, own = _waits([best, first])
+        text = f"{escape(best['mechanism'])} has the shortest mean wait, {least}"
+        parts.append(text if best is first else f"{text}; {escape(first['mechanism'])} has {own}")
     known = [row for row in rows if is_known(row.get("instant_start_ratio"))]
     if len({row["instant_start_ratio"] for row in known}) > 1:
         most = max(row["instant_start_ratio"] for row in known)
@@ -72,10 +73,13 @@ def best_run_sentence(summaries: Sequence[Mapping[str, Any]]) -> str:
     return fill(f"{'; '.join(parts)}.") if parts else ""
 
 
-def _wait(row: Mapping[str, Any]) -> str:
-    """Mean and longest wait of a run."""
-    unit, scale = ("min", 60.0) if row["wait_h"] < 1 else ("h", 1.0)
-    return f"{row['wait_h'] * scale:,.1f} {unit} (longest {row['wait_max_h'] * scale:,.1f} {unit})"
+def _waits(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Mean and longest wait of each run; all means have one unit, and all longest waits."""
+    texts = []
+    for name in ("wait_h", "wait_max_h"):
+        unit, scale = ("min", 60.0) if max(row[name] for row in rows) < 1 else ("h", 1.0)
+        texts.append([f"{row[name] * scale:,.1f} {unit}" for row in rows])
+    return [f"{mean} (longest {longest})" for mean, longest in zip(*texts, strict=True)]
 
 
 def gains_sentence(

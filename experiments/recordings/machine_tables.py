@@ -12,6 +12,7 @@ from holdfast.experiments.recordings.allocation_table import allocation_rows
 from holdfast.experiments.tables import columns_with_values, render, write_csv
 from holdfast.simulator import Result
 from holdfast.simulator.resources.machine_metrics import partition_rows, resource_rows
+from holdfast.simulator.results.measured_simulation import MeasuredWindow, records_in_window
 from holdfast.simulator.results.pool import pool_rows
 from holdfast.workloads.ground.columns import Quantity
 
@@ -39,9 +40,12 @@ _RESOURCES = (
 _SHOWN = 8
 
 
-def write_machine_tables(directory: Path, results: Sequence[Result]) -> None:
-    """Write ``partitions.csv`` and ``resources.csv``, and ``allocations-*.csv`` of each run; nothing on one pool."""
-    for name, rows in (("partitions", _partitions(results)), ("resources", _resources(results))):
+def write_machine_tables(directory: Path, results: Sequence[Result], window: MeasuredWindow) -> None:
+    """Write ``partitions.csv``, ``resources.csv``, and ``allocations-*.csv`` of each run; nothing on one pool.
+
+    Waits are those of the jobs in the window.
+    """
+    for name, rows in (("partitions", _partitions(results, window)), ("resources", _resources(results))):
         if rows:
             columns = dict.fromkeys(column for row in rows for column in row)
             write_csv(directory / f"{name}.csv", [{**dict.fromkeys(columns), **row} for row in rows], tuple(columns))
@@ -51,9 +55,9 @@ def write_machine_tables(directory: Path, results: Sequence[Result]) -> None:
             write_csv(directory / table_name("allocations", result.name), rows, tuple(rows[0]))
 
 
-def machine_text(results: Sequence[Result]) -> str:
-    """The tables for a terminal; empty on one pool, and for more runs than it shows."""
-    partitions, resources = _partitions(results), _with_units(_resources(results))
+def machine_text(results: Sequence[Result], window: MeasuredWindow) -> str:
+    """The same tables for a terminal; empty on one pool, and for more runs than it shows."""
+    partitions, resources = _partitions(results, window), _with_units(_resources(results))
     if not partitions or len(results) > _SHOWN:
         return ""
     several = [_RUN] if len(results) > 1 else []
@@ -94,11 +98,14 @@ def _with_units(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "capacity": text.rjust(width)} for row, text in zip(rows, texts, strict=True)]
 
 
-def _partitions(results: Sequence[Result]) -> list[dict[str, Any]]:
-    replays = [(result, result.on_machine) for result in results if result.on_machine is not None]
-    rows = [{**result.identity, **row} for result, replay in replays for row in partition_rows(replay)]
-    pools = [{**result.identity, **row} for result in results for row in pool_rows(result.records, result.pools)]
-    return rows + pools
+def _partitions(results: Sequence[Result], window: MeasuredWindow) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for result in results:
+        measured = frozenset(records_in_window(result, window).columns["job_id"].tolist())
+        replay = result.on_machine
+        rows = pool_rows(result.records, result.pools, measured) if replay is None else partition_rows(replay, measured)
+        found += [{**result.identity, **row} for row in rows]
+    return found
 
 
 def _resources(results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -14,13 +14,14 @@ from holdfast.experiments.recordings.answer_sentences import gains_sentence
 from holdfast.experiments.recordings.archive import read_recording
 from holdfast.experiments.recordings.gain_rows import GAIN_COLUMNS, gain_rows
 from holdfast.experiments.recordings.job_groups import GROUPS, ORDERED, TIMES, group_names, places_by_name
-from holdfast.experiments.recordings.run_file import open_run
+from holdfast.experiments.recordings.run_file import open_run, recorded_measurement
 from holdfast.experiments.recordings.summaries import starvation
 from holdfast.experiments.recordings.variants import distinct_names, run_names
 from holdfast.experiments.recordings.week_blocks import assign_clusters, block_doubt
 from holdfast.experiments.statistics import Interval
 from holdfast.experiments.tables import render
 from holdfast.simulator.results.catalogue import metric
+from holdfast.simulator.results.measured_simulation import WHOLE, MeasuredWindow, records_in_window
 from holdfast.simulator.results.overtaking import starvation_count
 from holdfast.simulator.results.recording import Recording
 from holdfast.simulator.results.records import JobRecord, Records
@@ -66,6 +67,8 @@ class Gains:
         Further differences between the results; empty: none.
     alone
         Numbers of jobs that only the first or only the second result has, which are left out.
+    unmeasured
+        Number of jobs in both that one of them does not measure, which are left out.
     starved
         Numbers of the compared jobs that starve in the first and in the second result
         (:mod:`holdfast.simulator.results.overtaking`).
@@ -80,6 +83,7 @@ class Gains:
     cluster: str
     remark: str = ""
     alone: tuple[int, int] = (0, 0)
+    unmeasured: int = 0
     starved: tuple[int, int] = (0, 0)
     zone: str = ""
 
@@ -137,6 +141,10 @@ class Gains:
                 f"compared: the jobs of both results; left out: {self.alone[0]:,} only in {self.first}, "
                 f"{self.alone[1]:,} only in {self.second}"
             )
+        if self.unmeasured:
+            paragraphs.append(
+                f"left out: {self.unmeasured:,} jobs of a warmup, of a cooldown, or submitted before a starting state"
+            )
         if left_out:
             paragraphs.append(f"{left_out:,} groups between the largest losses and the largest gains are not shown")
         paragraphs.append(
@@ -163,6 +171,7 @@ class Gains:
             "by": self.by or None,
             "jobs_only_in_first": self.alone[0],
             "jobs_only_in_second": self.alone[1],
+            "jobs_not_measured": self.unmeasured,
             "interval_clusters": self.cluster,
             "rows": [{name: row[name] for name in GAIN_COLUMNS} for row in self.rows],
         }
@@ -183,7 +192,13 @@ def shown_unit(shown: Metric, rows: Sequence[Mapping[str, Any]]) -> tuple[str, f
     return ("min", 60.0) if shown.unit == "h" and most < 1 else (shown.unit, 1.0)
 
 
-def gains(first: Recording, second: Recording, by: str | None = None, names: tuple[str, str] | None = None) -> Gains:
+def gains(
+    first: Recording,
+    second: Recording,
+    by: str | None = None,
+    names: tuple[str, str] | None = None,
+    windows: tuple[MeasuredWindow, MeasuredWindow] = (WHOLE, WHOLE),
+) -> Gains:
     """Compare two results by the jobs that both contain.
 
     Parameters
@@ -194,14 +209,16 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
         One of :data:`GROUPS`; None: all jobs together.
     names
         Names of the results; by default their labels or mechanisms, or what they differ in.
+    windows
+        The measured window of each result; by default all of it.
 
     Returns
     -------
     Gains
-        Over the jobs that started and were not cancelled in both results. Intervals resample the jobs of one week (or
-        of one day or hour, if there are fewer than ten weeks or days) together, because they wait in one queue. A group
-        ``gains`` or ``loses`` if its difference is significant at 5 % by Holm's method over all groups of the metric,
-        is ``equal`` if no job differs, and otherwise ``undecided``.
+        Over the jobs that both results measure, and that started and were not cancelled in both. Intervals resample the
+        jobs of one week (or of one day or hour, if there are fewer than ten weeks or days) together, because they wait
+        in one queue. A group ``gains`` or ``loses`` if its difference is significant at 5 % by Holm's method over all
+        groups of the metric, is ``equal`` if no job differs, and otherwise ``undecided``.
 
     Raises
     ------
@@ -216,9 +233,11 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
     if called[0] == called[1]:
         called = (f"{called[0]} (first)", f"{called[1]} (second)")
     common = _common(first, second, called)
-    ran = [pair for pair in common if _has_run(pair.first) and _has_run(pair.second)]
+    measured = _measured_ids(first, windows[0]) & _measured_ids(second, windows[1])
+    began = [pair for pair in common if _has_run(pair.first) and _has_run(pair.second)]
+    ran = [pair for pair in began if pair.job.job_id in measured]
     if not ran:
-        raise InputError(f"no job started and ended in both {called[0]} and {called[1]}")
+        raise InputError(f"no job started, ended and is measured in both {called[0]} and {called[1]}")
     first_records, second_records = [pair.first for pair in ran], [pair.second for pair in ran]
     submits = np.array([min(pair.first.submit or 0, pair.second.submit or 0) for pair in ran]) / SECOND
     cluster, clusters = assign_clusters(submits, "day" if by == "week" else "week")
@@ -233,7 +252,7 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
     alone = len(first.table) - len(common), len(second.table) - len(common)
     starved = starvation_count(Records.of(first_records)), starvation_count(Records.of(second_records))
     zone = "" if first.epoch is None else first.zone
-    return Gains(*called, by or "", rows, cluster, _remark(common, called), alone, starved, zone)
+    return Gains(*called, by or "", rows, cluster, _remark(common, called), alone, len(began) - len(ran), starved, zone)
 
 
 def _printed_row(row: Mapping[str, Any], scale: float) -> dict[str, Any]:
@@ -254,6 +273,11 @@ class _Pair(NamedTuple):
     second_job: Job
     first: JobRecord
     second: JobRecord
+
+
+def _measured_ids(result: Recording, window: MeasuredWindow) -> set[int]:
+    """Ids of the jobs that count in the metrics of a result."""
+    return set(records_in_window(result, window).columns["job_id"].tolist())
 
 
 def _has_run(record: JobRecord) -> bool:
@@ -291,8 +315,17 @@ def _remark(common: Sequence[_Pair], called: tuple[str, str]) -> str:
     return f"of the jobs of {called[1]}, {' and '.join(differences)} than in {called[0]}" if differences else ""
 
 
-def read_pair(places: Sequence[str], *, trust: bool = False) -> tuple[Recording, Recording, tuple[str, str]]:
-    """Read two results to compare, and their names.
+class ResultPair(NamedTuple):
+    """Two results, their names, and the measured window of each."""
+
+    first: Recording
+    second: Recording
+    names: tuple[str, str]
+    windows: tuple[MeasuredWindow, MeasuredWindow]
+
+
+def read_pair(places: Sequence[str], *, trust: bool = False) -> ResultPair:
+    """Read two results to compare.
 
     Parameters
     ----------
@@ -322,7 +355,8 @@ def read_pair(places: Sequence[str], *, trust: bool = False) -> tuple[Recording,
     called = (first.name, second.name)
     if called[0] == called[1]:
         called = (f"{chosen[0][0].name}: {called[0]}", f"{chosen[1][0].name}: {called[1]}")
-    return first, second, called
+    one, other = (recorded_measurement(place, open_run(place).content).window for place, _ in chosen)
+    return ResultPair(first, second, called, (one, other))
 
 
 def _place(text: str) -> tuple[Path, str | None]:

@@ -174,7 +174,7 @@ def write_replay(
     if any(result.on_machine is not None or result.pools for result in results):
         from holdfast.experiments.recordings.machine_tables import write_machine_tables
 
-        write_machine_tables(directory, results)
+        write_machine_tables(directory, results, measurement.window)
 
 
 def accounting_rows(results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.simulator.results.measured_simulation import WHOLE, MeasuredWindow, records_in_window
 from holdfast.simulator.results.records import SLOWDOWN_BOUND, JobRecord
 from holdfast.simulator.results.result import Result
 from holdfast.workloads.ground.units import SECOND
@@ -34,13 +35,15 @@ def size_classes(nodes: Sequence[int]) -> list[tuple[int, int]]:
     return [(int(part.min()), int(part.max())) for part in parts]
 
 
-def distribution_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Quantiles of the waits and of the bounded slowdowns of jobs that ran and were not cancelled.
+def distribution_rows(results: Sequence[Result], window: MeasuredWindow = WHOLE) -> list[dict[str, Any]]:
+    """Quantiles of the waits and of the bounded slowdowns of measured jobs that ran and were not cancelled.
 
     Parameters
     ----------
     results
         One or several.
+    window
+        What is measured of each.
 
     Returns
     -------
@@ -48,7 +51,7 @@ def distribution_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
         A row for each result, ``metric`` (``wait_h`` [h] or ``bounded_slowdown``), ``sizes`` (``all`` or a range of
         nodes) and ``quantile``, with its ``value`` and the number of ``jobs`` in the class.
     """
-    measured = [[record for record in result.records if _counts(record)] for result in results]
+    measured = [[record for record in records_in_window(result, window) if _counts(record)] for result in results]
     sizes = [record.nodes for records in measured for record in records]
     classes = size_classes(sizes) if sizes else []
     rows: list[dict[str, Any]] = []

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from holdfast.experiments.recordings.week_blocks import assign_clusters
 from holdfast.experiments.statistics import clustered_interval
+from holdfast.simulator.results.measured_simulation import WHOLE, MeasuredWindow, records_in_window
 from holdfast.simulator.results.metrics import summarize
 from holdfast.simulator.results.records import SLOWDOWN_BOUND, JobRecord
 from holdfast.simulator.results.result import Result
@@ -45,7 +46,9 @@ _MEANS: Mapping[str, tuple[JobType | None, Measure]] = {
 _WHOLE = ("utilization",)
 
 
-def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = None) -> list[dict[str, Any]]:
+def contrast_rows(
+    results: Sequence[Result], instant_tolerance: float | None = None, window: MeasuredWindow = WHOLE
+) -> list[dict[str, Any]]:
     """The metrics of each result, and their paired differences from the first.
 
     A difference is that of the means over the jobs that both results completed. Its 95 % interval resamples the jobs of
@@ -56,7 +59,7 @@ def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = N
     ----------
     results
         Results, normally over the same jobs; a result over other jobs has no differences.
-    instant_tolerance
+    instant_tolerance, window
         As in :func:`holdfast.simulator.results.metrics.summarize`.
 
     Returns
@@ -66,13 +69,13 @@ def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = N
         ``low`` and ``high``, or None if unknown. Metrics that no result has are left out.
     """
     first = results[0]
-    first_jobs = _jobs(first)
-    summaries = [summarize(result, instant_tolerance=instant_tolerance) for result in results]
+    first_jobs = _jobs(first, window)
+    summaries = [summarize(result, instant_tolerance=instant_tolerance, window=window) for result in results]
     values = [{name: float(summary.get(name, math.nan)) for name in (*_MEANS, *_WHOLE)} for summary in summaries]
     shown = [name for name in (*_MEANS, *_WHOLE) if not all(math.isnan(own[name]) for own in values)]
     rows = []
     for result, own in zip(results, values, strict=True):
-        jobs = _jobs(result)
+        jobs = _jobs(result, window)
         pairs = [(jobs[job_id], job) for job_id, job in first_jobs.items() if job_id in jobs]
         pairs = [(one, other) for one, other in pairs if _alike(one, other)]
         # Ids of different jobs may agree by chance.
@@ -101,9 +104,10 @@ class _Difference(NamedTuple):
 _UNKNOWN = _Difference(None)
 
 
-def _jobs(result: Result) -> dict[int, JobRecord]:
-    """Jobs that arrived, ran and were not cancelled, in the order of their submits."""
-    found = [record for record in result.records if record.start is not None and record.status != "cancelled"]
+def _jobs(result: Result, window: MeasuredWindow) -> dict[int, JobRecord]:
+    """Measured jobs that arrived, ran and were not cancelled, in the order of their submits."""
+    measured = records_in_window(result, window)
+    found = [record for record in measured if record.start is not None and record.status != "cancelled"]
     return {record.job_id: record for record in sorted(found, key=lambda record: (record.submit, record.job_id))}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from holdfast.simulator.resources.closed_capacity import amount_time, closed_changes, resource_uses
@@ -61,13 +62,15 @@ def _closed_amount(replay: MachineReplay, name: str) -> int:
     return sum(map(amount_time, changes))
 
 
-def partition_rows(replay: MachineReplay) -> list[dict[str, Any]]:
-    """A row for each partition in which a job ran.
+def partition_rows(replay: MachineReplay, measured: AbstractSet[int] | None = None) -> list[dict[str, Any]]:
+    """A row for each partition in which a measured job ran.
 
     Parameters
     ----------
     replay
         The replay.
+    measured
+        Ids of the jobs that count in waits; None: all.
 
     Returns
     -------
@@ -78,13 +81,14 @@ def partition_rows(replay: MachineReplay) -> list[dict[str, Any]]:
     """
     machine = replay.table.machine
     firsts = list(replay.starts)
-    for job, run in reversed(replay.past):
-        firsts[job] = run
+    for row, run in reversed(replay.past):
+        firsts[row] = run
     rows = []
     for partition in machine.partitions:
         waits, cores, gpus, stopped = [], 0, 0, 0
-        for came, place in zip(replay.queued, firsts, strict=True):
-            if place is not None and place.partition == partition.name:
+        for job, came, place in zip(replay.jobs, replay.queued, firsts, strict=True):
+            counts = measured is None or job.job_id in measured
+            if counts and place is not None and place.partition == partition.name:
                 waits.append(place.start - came)
                 stopped += place.limit is not None
         for place in replay.runs:
@@ -96,7 +100,7 @@ def partition_rows(replay: MachineReplay) -> list[dict[str, Any]]:
             gpus += taken[2] * length
         if not waits:
             continue
-        row: dict[str, Any] = {
+        found: dict[str, Any] = {
             "partition": partition.name,
             "jobs": len(waits),
             "mean_wait": sum(waits) / len(waits) / SECOND,
@@ -105,6 +109,6 @@ def partition_rows(replay: MachineReplay) -> list[dict[str, Any]]:
         }
         for name, used in (("cores", cores), ("gpus", gpus)):
             total = machine.total(name, partition.nodes) * replay.span
-            row[name] = used / total if total else None
-        rows.append(row)
+            found[name] = used / total if total else None
+        rows.append(found)
     return rows

@@ -23,7 +23,7 @@ from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.units import COSTS, LARGEST_TIME, SECOND, to_ticks
 from holdfast.workloads.table.job import JobType
 
-__all__ = ["MachineUse", "MeasuredSimulation", "MeasuredWindow", "measure_together"]
+__all__ = ["WHOLE", "MachineUse", "MeasuredSimulation", "MeasuredWindow", "measure_together", "records_in_window"]
 
 
 class MeasuredWindow(NamedTuple):
@@ -64,6 +64,10 @@ class MeasuredWindow(NamedTuple):
                 f"no job is left: a warmup of {warmup} and a cooldown of {cooldown}, but all submits are within {span}"
             )
         return earliest, latest
+
+
+#: No warmup and no cooldown.
+WHOLE = MeasuredWindow()
 
 
 class MachineUse(NamedTuple):
@@ -107,7 +111,7 @@ class MeasuredSimulation:
     def __init__(self, result: Recording, window: MeasuredWindow, instant_tolerance: float | None = None) -> None:
         self.result, self.window = result, window
         self._instant_tolerance = instant_tolerance
-        self.chosen = _choose_records(result, window)
+        self.chosen = records_in_window(result, window)
         cancelled = self.chosen.have("cancelled")
         self.records = self.chosen.part(~cancelled) if cancelled.any() else self.chosen
 
@@ -232,8 +236,8 @@ def _same_jobs(one: Records, other: Records) -> bool:
     )
 
 
-def _choose_records(result: Recording, window: MeasuredWindow) -> Records:
-    """The records of the jobs that came within the window."""
+def records_in_window(result: Recording, window: MeasuredWindow = WHOLE) -> Records:
+    """The records of the jobs that came within the window, and not before a replay with a starting state began."""
     records, begin = result.records, result.begin
     submits, came = records.columns["submit"], records.came
     if window != (0.0, 0.0) or begin is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,8 +36,10 @@ class Pool(NamedTuple):
     has_gpus: bool
 
 
-def pool_rows(records: Records, pools: Mapping[str, Pool]) -> list[dict[str, Any]]:
-    """A row for each partition in which a job ran, as of
+def pool_rows(
+    records: Records, pools: Mapping[str, Pool], measured: AbstractSet[int] | None = None
+) -> list[dict[str, Any]]:
+    """A row for each partition in which a measured job ran, as of
     :func:`~holdfast.simulator.resources.machine_metrics.partition_rows`.
 
     Parameters
@@ -45,11 +48,15 @@ def pool_rows(records: Records, pools: Mapping[str, Pool]) -> list[dict[str, Any
         Outcomes of all jobs.
     pools
         The partitions by name.
+    measured
+        Ids of the jobs that count in waits; None: all.
     """
     rows = []
     for name, pool in pools.items():
         own = records.part(pool.rows)
         started = own.columns["start"] != ABSENT
+        if measured is not None:
+            started &= np.isin(own.columns["job_id"], list(measured))
         if not started.any():
             continue
         waits = (own.columns["start"] - own.queued)[started]

@@ -139,10 +139,10 @@ def _draw(answer: RunAnswer, new: Path, directory: Path) -> list[str]:
         replace(result, epoch=run.simulation.epoch, zone=LOCAL if run.simulation.local else "UTC")
         for run, result in zip(answer.planned, results, strict=True)
     ]
-    drawable = {"machine": machine_rows(dated), "distributions": distribution_rows(results)}
+    drawable = {"machine": machine_rows(dated), "distributions": distribution_rows(results, answer.measurement.window)}
     if len(results) > 1:
         ordered = _reference_first(results, answer)
-        drawable["contrasts"] = contrast_rows(ordered, answer.measurement.instant_tolerance)
+        drawable["contrasts"] = contrast_rows(ordered, answer.measurement.instant_tolerance, answer.measurement.window)
     for name, rows in drawable.items():
         write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
     drawn = draw_pictures(new, answer.unit)

@@ -89,6 +89,19 @@ def test_the_first_run_stands_beside_the_best_one() -> None:
     assert best_run_sentence(rows[:1]) == best_run_sentence([rows[0], rows[0]]) == ""
 
 
+def test_the_waits_of_two_runs_have_one_unit() -> None:
+    rows = [
+        {"mechanism": name, "wait_h": wait, "wait_max_h": longest}
+        for name, wait, longest in (("fcfs", 1.1, 29.5), ("sjf", 0.6, 0.9))
+    ]
+    assert best_run_sentence(rows) == (
+        "sjf has the shortest mean wait, 0.6 h (longest 0.9 h); fcfs has 1.1 h (longest 29.5 h)."
+    )
+    assert best_run_sentence([{**row, "wait_h": 0.1 * row["wait_h"]} for row in rows]) == (
+        "sjf has the shortest mean wait, 3.6 min (longest 0.9 h); fcfs has 6.6 min (longest 29.5 h)."
+    )
+
+
 def test_most_instant_starts_name_few_runs_or_count_them() -> None:
     rows = [
         {"mechanism": name, "wait_h": 1.0, "wait_max_h": 2.0, "instant_start_ratio": share}
