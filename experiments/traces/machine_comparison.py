@@ -176,7 +176,12 @@ def comparison_text(trace: Trace, workload: MachineWorkload, result: Result | No
 def _with_units(row: dict[str, Any]) -> dict[str, Any]:
     if row["resource"] != "memory":
         return row
-    return {**row, "resource": "memory [GiB]", "peak": row["peak"] // 1024, "capacity": row["capacity"] // 1024}
+    return {
+        **row,
+        "resource": "memory [GiB]",
+        "peak": round(row["peak"] / 1024),
+        "capacity": round(row["capacity"] / 1024),
+    }
 
 
 def _unit(resource: str) -> str:

@@ -119,14 +119,22 @@ def machine_remarks(workload: MachineWorkload, users: Sequence[str], reading: Lo
             f"nodes in no partition, which run no jobs but count in the utilisation: {machine.unused_node_count:,}; "
             "add them to the nodes of a partition"
         )
-    names = {
+    scopes = {
         "QOS": ("qos", {request.qos for request in workload.requests}),
         "account": ("account", {request.account for request in workload.requests}),
         "user": ("user", set(users)),
     }
-    for title, (scope, named) in names.items():
+    for title, (scope, named) in scopes.items():
         if not any(named) and any(limit.scope == scope for limit in machine.limits):
             found.append(f"no job names its {title}, so the machine's limits by {title} have no effect")
+    # A job that gets whole nodes has all that they hold.
+    shared = any(not partition.exclusive for partition in machine.partitions)
+    names_memory = any(request.memory is not None for request in workload.requests)
+    names_memory = names_memory or any(partition.memory_per_core for partition in machine.partitions)
+    names_gpus = any(request.gpus for request in workload.requests)
+    for resource, is_asked_for in (("memory", names_memory), ("GPUs", names_gpus)):
+        if shared and not is_asked_for and machine.total(resource.lower()):
+            found.append(f"no job names {resource}, so no job waits for the {resource} of the machine")
     if machine.estimated:
         found.append(
             f"the machine is an estimate ({machine.origin or 'from a log'}): nodes that its jobs never used are missing"

@@ -238,6 +238,34 @@ def test_what_a_machine_does_not_have_is_refused(
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize(
+    ("request_text", "partition", "missing"),
+    [
+        ("cpu=2", "", ["memory", "GPUs"]),
+        ("cpu=2", "memory_per_core = 100\n", ["GPUs"]),
+        ("cpu=2,mem=1G,gres/gpu=1", "", []),
+        ("cpu=2", "exclusive = true\n", []),
+    ],
+)
+def test_resources_that_no_job_names_are_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], request_text: str, partition: str, missing: list[str]
+) -> None:
+    machine, log = tmp_path / "machine.toml", tmp_path / "log.txt"
+    nodes = '[[nodes]]\nnames = "n1"\ncores = 4\nmemory = "60000M"\ngpus = 2\n'
+    machine.write_text(f'{nodes}[[partitions]]\nname = "p"\nnodes = "ALL"\n{partition}')
+    log.write_text(
+        "JobID|Submit|Start|ElapsedRaw|TimelimitRaw|NNodes|State|ReqTRES\n"
+        f"1|1000|1000|600|20|1|COMPLETED|{request_text}\n"
+    )
+    for command in ("run", "info"):
+        assert cli.main([command, str(log), "--machine", str(machine)]) == 0
+        printed = capsys.readouterr()
+        warned = [line for line in printed.err.splitlines() if "so no job waits for" in line]
+        assert [line.split("no job names ")[1].split(",")[0] for line in warned] == missing
+    # 58.6 GiB, rounded as the other commands round them.
+    assert printed.out.split("memory [GiB]")[1].split()[1] == "59"
+
+
 def test_limits_that_no_job_can_reach_are_warned_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
