@@ -334,7 +334,7 @@ def _runtimes(arguments: Arguments) -> Distribution | np.ndarray | None:
     if arguments.column is not None and arguments.runs is None:
         raise InputError("--column names a column of --runs FILE")
     if arguments.runs is not None:
-        return read_runs(arguments.runs, arguments.column)
+        return read_runs(arguments.runs, arguments.column, command="advise")
     return None if arguments.distribution is None else make_distribution(arguments.distribution, given)
 
 

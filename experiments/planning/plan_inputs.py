@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -275,8 +276,8 @@ def _read(option: str, text: str) -> float:
     return values.value(text, f"--{option}")
 
 
-def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) -> np.ndarray:
-    """Runtimes of past runs from a file.
+def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0, command: str = "plan") -> np.ndarray:
+    """Runtimes of past runs from a file; warns of runs that did not complete by a column State.
 
     Parameters
     ----------
@@ -287,6 +288,8 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
         Name of the column; None: one runtime per line.
     unit
         Seconds in the unit of numbers without one. A runtime may also be one of sacct, such as ``1-12:00:00``.
+    command
+        Name of the command, for the warning.
 
     Returns
     -------
@@ -303,7 +306,9 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
     import numpy as np
 
     from holdfast.workloads.ground.files import read_text
+    from holdfast.workloads.logs.sacct_values import STATES
 
+    states = Counter[str]()
     lines = read_text(path).splitlines()
     mark = max(_MARKS, key=lines[0].count) if lines else ","
     reader = csv.DictReader(lines, skipinitialspace=True, delimiter=mark)
@@ -316,14 +321,32 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
         if column not in head:
             raise UnknownNameError(f"column of {path}", column, head)
         reader.fieldnames = head
-        cells = ((reader.line_num, row[column] or "") for row in reader)
+        cells = _table_cells(reader, column, states)
     try:
         runs = [_runtime(path, number, text.strip(), unit) for number, text in cells]
     except csv.Error as error:
         raise TraceError(path, reader.line_num, f"is not a CSV file: {error}") from None
     if not runs:
         raise TraceError(path, None, "holds no runtimes")
+    ended = [f"{states[name]:,} {name}" for name in STATES if name != "COMPLETED" and states[name]]
+    if ended:
+        warn(
+            command,
+            f"{path}: runs that did not complete count with the time until their end, which may be too short: "
+            f"{', '.join(ended)}, of {len(runs):,}; 'sacct -s CD' prints completed ones alone",
+        )
     return np.array(runs)
+
+
+def _table_cells(reader: csv.DictReader[str], column: str, states: Counter[str]) -> Iterator[tuple[int, str]]:
+    """Line and cell of a column of each row; counts the states in a column State."""
+    from holdfast.workloads.logs.sacct_values import state_of_job
+
+    state = next((name for name in reader.fieldnames or () if name.lower() == "state"), None)
+    for row in reader:
+        if state is not None:
+            states[state_of_job(row[state] or "")] += 1
+        yield reader.line_num, row[column] or ""
 
 
 def read_plan(path: str | Path) -> ReservationPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,8 +47,10 @@ class ScipyDistribution:
 
     @staticmethod
     def _quietly(method: Any, at: npt.ArrayLike) -> Array:
-        # Far outside the support, scipy's formulas overflow and return the right limit.
-        with np.errstate(all="ignore"):
+        # Far outside the support, scipy's formulas overflow and return the right limit. Its compiled functions report
+        # that as warnings of Python.
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
             value: Array = np.asarray(method(at), dtype=float)[()]
         return value
 

@@ -11,6 +11,7 @@ from holdfast.workloads.ground.text_cells import number, seconds_of_date, whole
 __all__ = [
     "ARRAY",
     "CUT_ARRAY",
+    "STATES",
     "expand_tasks",
     "is_local",
     "is_missing",
@@ -28,8 +29,8 @@ _MISSING = frozenset(
     {"", "unknown", "none", "n/a", "(null)", "invalid", "none assigned", "unlimited", "infinite", "partition_limit"}
     | {f"{'partition_limit'[:width]}+" for width in range(9, 15)}  # in a narrow column
 )
-#: Names of states that a narrow column cuts.
-_STATES = (
+#: Names of states; a narrow column cuts them.
+STATES = (
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PENDING"),
     *("PREEMPTED", "REQUEUED", "RESIZING", "REVOKED", "RUNNING", "SUSPENDED", "TIMEOUT", "CONFIGURING", "COMPLETING"),
 )
@@ -50,7 +51,7 @@ def state_of_job(text: str) -> str:
     if not state.endswith("+"):
         return state
     state = state.rstrip("+")
-    return next((name for name in _STATES if name.startswith(state)), state)
+    return next((name for name in STATES if name.startswith(state)), state)
 
 
 def is_missing(text: str) -> bool:

@@ -420,3 +420,10 @@ def test_a_distribution_that_ends_before_a_known_limit_has_one_cell_more() -> No
     grid = distributions.discretise(far, 100)
     assert grid.upper == 1e6
     assert 1e6 * grid.survival[-2] <= 1e-6 * 10.5
+
+
+def test_quantiles_far_outside_print_no_warning_of_scipy() -> None:
+    frozen = stats.invgauss(0.02639)
+    with pytest.warns(RuntimeWarning):
+        frozen.isf(1e-100)
+    assert distributions.from_scipy(frozen).isf(1e-100) > frozen.isf(1e-30)
