@@ -53,6 +53,8 @@ EXAMPLE = (
     "7|ocean|ada|climate|batch|normal|COMPLETED|1650000000|1650000000|1650000060|1650003660|3600|120|4|256\n"
 )
 _NEVER_STARTED = "never started"
+#: A change of the clock to or from summer time [s], and the error of a difference of whole seconds.
+_CLOCK_CHANGE, _ROUNDING = 3600.0, 1.0
 _NOT_ENDED = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING"})
 #: Columns in which a truncated cell is useless.
 _EXACT = (
@@ -241,6 +243,9 @@ class _SacctRecord:
             gpus = self.resources is not None and has_gpus(row[self.resources])
             self.shares.add(nodes * runtime, gpus=gpus, qos=qos)
             self._remark(row, state, user, project, intake)
+            off = abs(end - start - self._runtime(row, end - start))
+            if abs(off - _CLOCK_CHANGE) <= _ROUNDING and is_local(row[self.submit]):
+                intake.remarks["the clock changed during the run (SLURM_TIME_FORMAT=%s avoids wrong waits)"] += 1
 
     def _remark(self, row: Sequence[str], state: str, user: str, project: str, intake: Intake) -> None:
         """Note what a job that is kept says of the log as a whole."""

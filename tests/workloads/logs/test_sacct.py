@@ -152,6 +152,15 @@ def test_states_are_counted_and_leave_nothing_out():
     assert trace.remarks == {"state CANCELLED": 2, "state FAILED": 1, "job id seen before": 2}
 
 
+@pytest.mark.parametrize(("end", "noted"), [("01:30:00", 1), ("02:30:00", 0), ("03:30:01", 1), ("03:29:00", 0)])
+def test_runs_through_a_change_of_the_clock_are_noted(end, noted):
+    """An hour of local time is missing or twice there, which Elapsed does not share."""
+    times = dict.fromkeys(("Submit", "Eligible", "Start"), "2025-10-26T01:00:00")
+    trace = parse({**times, "End": f"2025-10-26T{end}", "ElapsedRaw": "5400"})
+    assert sum(count for words, count in trace.remarks.items() if "clock changed" in words) == noted
+    assert trace.jobs[0].runtime == 5400
+
+
 def test_killed_at_the_walltime():
     assert job(ElapsedRaw="7230", State="TIMEOUT").runtime == 7200
     assert job(ElapsedRaw="7230", State="TIMEOUT").killed
