@@ -539,12 +539,14 @@ def compare(
     if by is not None:
         raise ParameterError("by", "left out unless two results are compared job by job", by)
     metrics = others
+    listed = [*(results.values() if isinstance(results, Mapping) else results)]
+    if not all(isinstance(result, Result) for result in listed):
+        raise ParameterError("results", "simulated ones, or those of read_result", results)
     if isinstance(results, Mapping):
         labelled = list(results.items())
     else:
         from holdfast.experiments.recordings.variants import distinct_names
 
-        listed = list(results)
         labelled = list(zip(distinct_names(listed), listed, strict=True))
     labels = [label for label, _ in labelled]
     twice = next((label for label in labels if labels.count(label) > 1), None)
@@ -619,7 +621,8 @@ def plan(
     Parameters
     ----------
     distribution
-        Distribution of the runtime (:data:`distributions`, :func:`fit`), or runtimes of past runs, in any unit.
+        Distribution of the runtime (:data:`distributions`, :func:`fit`), or runtimes of past runs, in any unit;
+        timedeltas are in seconds.
     strategy
         A name of :data:`STRATEGIES`.
     checkpoint, restart
@@ -692,14 +695,13 @@ def fit(
     -----
     "Making Speculative Scheduling Robust to Incomplete Data", section IV.
     """
-    import numpy as np
-
     from holdfast.policies.planning.costs import CostModel
     from holdfast.policies.planning.planner import fit_runs, strategy_without_checkpoints
+    from holdfast.workloads.distributions.checks import runtimes
 
     costs = CostModel(checkpoint=checkpoint or 0.0, restart=restart)
     strategy = "optimal" if checkpoint is not None else strategy_without_checkpoints("optimal")
-    return fit_runs(np.asarray(runs, float), method, costs, strategy, {}).chosen.good()
+    return fit_runs(runtimes("runs", runs), method, costs, strategy, {}).chosen.good()
 
 
 def main() -> int:

@@ -114,6 +114,8 @@ def simulate(
     0       1    0.0  4800.0            1
     1       2  600.0  1200.0            0
     """
+    # Sizes of a DataFrame are integers of numpy.
+    nodes = int(nodes) if is_whole(nodes, numpy=True) else nodes
     return simulate_table(
         checked_table(jobs, nodes), nodes, mechanism, events=events, decisions=decisions, progress=progress,
         planner=planner, plans=plans, outages=outages, failures=failures, prior=prior, on_machine=on_machine,

@@ -161,6 +161,32 @@ def test_a_plan_of_fitted_runs() -> None:
         hf.plan(runs, "all-ckpt")
 
 
+def test_timedeltas_are_runtimes_in_seconds() -> None:
+    """The difference of two columns of dates has a unit of its own, microseconds or nanoseconds."""
+    ended = pd.Series(pd.to_datetime(["2026-01-01 02:00", "2026-01-01 03:00"]))
+    runs = ended - pd.Timestamp("2026-01-01 01:00")
+    assert hf.plan(runs, "maximum").length.tolist() == hf.plan([3600.0, 7200.0], "maximum").length.tolist() == [7200.0]
+    assert hf.fit(runs, "discrete").upper == 7200.0
+    with pytest.raises(InputError, match="must be a distribution, or one or more past runtimes"):
+        hf.plan(ended)
+
+
+def test_values_of_a_wrong_kind_are_one_sentence() -> None:
+    frame = pd.DataFrame({"submit": [0, 1], "nodes": [2, 4], "runtime": [10, 10]})
+    result = hf.simulate(frame, frame.nodes.max())
+    assert result.nodes == 4
+    for call, sentence in (
+        (lambda: hf.prepare(frame), "trace must be a trace"),
+        (lambda: hf.read_trace(frame), "path must be the name of a file"),
+        (lambda: hf.whatif(frame, order="sjf"), "path must be the name of a file"),
+        (lambda: hf.compare("a", "b"), "results must be simulated ones"),
+        (lambda: result.summary(warmup="1h"), "warmup must be a duration"),
+    ):
+        with pytest.raises(InputError, match=sentence) as refused:
+            call()
+        assert len(str(refused.value).splitlines()) == 1
+
+
 def test_packages_of_the_same_names_beside_a_script_do_no_harm(tmp_path: Path) -> None:
     for name in PACKAGES:
         (tmp_path / name).mkdir()

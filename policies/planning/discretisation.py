@@ -16,6 +16,7 @@ from holdfast.workloads.distributions import (
     discretise,
     from_samples,
 )
+from holdfast.workloads.distributions.checks import in_seconds
 from holdfast.workloads.distributions.grids import MOST_CELLS
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.numbers import check_whole
@@ -119,7 +120,7 @@ def last_runs(runs: ArrayLike, k: int | None) -> NDArray[np.float64]:
 def _runs(runs: ArrayLike) -> NDArray[np.float64]:
     legal = "a distribution, or one or more past runtimes, finite and > 0"
     try:
-        times = np.asarray(runs, float)
+        times = in_seconds(runs)
     except (TypeError, ValueError):
         raise ParameterError("runs", legal, runs) from None
     if times.ndim != 1 or not times.size or not np.all(np.isfinite(times) & (times > 0)):

@@ -20,6 +20,7 @@ from holdfast.simulator.results.recording import Recording
 from holdfast.simulator.results.records import Records, whole_column
 from holdfast.simulator.results.schema import instant_ticks
 from holdfast.workloads.ground.errors import InputError, ParameterError
+from holdfast.workloads.ground.numbers import is_number, is_whole
 from holdfast.workloads.ground.units import COSTS, LARGEST_TIME, SECOND, to_ticks
 from holdfast.workloads.table.job import JobType
 
@@ -50,7 +51,7 @@ class MeasuredWindow(NamedTuple):
             If a duration is negative, or no submit is left between the two.
         """
         for name, value in self._asdict().items():
-            if not 0 <= value <= LARGEST_TIME:
+            if not ((is_number(value) or is_whole(value, numpy=True)) and 0 <= value <= LARGEST_TIME):
                 raise ParameterError(name, f"a duration {COSTS}", value)
         times = submits if isinstance(submits, np.ndarray) else whole_column(submits)
         first = int(times.min()) if begin is None else begin

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.numbers import decimal
 
-__all__ = ["above", "finite", "nonnegative", "positive", "runtimes"]
+__all__ = ["above", "finite", "in_seconds", "nonnegative", "positive", "runtimes"]
 
 
 def _number(parameter: str, value: SupportsFloat, legal: str) -> float:
@@ -61,6 +61,27 @@ def above(parameter: str, value: SupportsFloat, minimum: float) -> float:
     return number
 
 
+def in_seconds(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The values as numbers; timedeltas of numpy and pandas, which have a unit of their own, as seconds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is no number; a date is none.
+
+    Examples
+    --------
+    >>> in_seconds(np.array([90, 120], "timedelta64[m]")).tolist()
+    [5400.0, 7200.0]
+    """
+    array = np.asarray(values)
+    if array.dtype.kind == "m":
+        return np.asarray(array / np.timedelta64(1, "s"), dtype=float)
+    if array.dtype.kind == "M":
+        raise TypeError("dates are no numbers")
+    return np.asarray(values, dtype=float)
+
+
 def runtimes(parameter: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """The values as a vector of runtimes: at least one value, all finite and above 0.
 
@@ -70,7 +91,7 @@ def runtimes(parameter: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
         If a value is illegal; names the first one and its position, counted from 1.
     """
     try:
-        array = np.asarray(values, dtype=float).ravel()
+        array = in_seconds(values).ravel()
     except (TypeError, ValueError):
         raise ParameterError(parameter, "a list of numbers", values) from None
     if array.size == 0:

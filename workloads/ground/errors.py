@@ -78,7 +78,8 @@ def _quote(value: object, depth: int) -> str:
     if isinstance(value, list | tuple):
         left, right = "[]" if isinstance(value, list) else "()"
         return f"{left}{', '.join(_quote(part, depth - 1) for part in value[:_LONGEST])}{right}"
-    return repr(value)
+    # A DataFrame takes several lines.
+    return " ".join(repr(value).split())
 
 
 def installation(extra: str) -> str:

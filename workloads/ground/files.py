@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, Literal, overload
 
-from holdfast.workloads.ground.errors import OutputError, TraceError
+from holdfast.workloads.ground.errors import OutputError, ParameterError, TraceError
 from holdfast.workloads.ground.lines import lines_with_ends
 from holdfast.workloads.ground.safe_read import TooLargeError, read_content
 
@@ -76,7 +76,11 @@ def read_bytes(path: str | Path) -> bytes:
         If the file is missing, a directory, unreadable, empty, a damaged gzip file, or too large: more than 1 GiB
         (:data:`holdfast.workloads.ground.safe_read.LARGEST_INPUT`), or, for gzip, more than 64 MiB and 50 times its
         packed size.
+    ParameterError
+        If it is not the name of a file.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError("path", "the name of a file", path)
     with _convert_read_errors(path):
         data = read_content(path)
     if not data or data.isspace():

@@ -68,6 +68,8 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     [(1, 'rigid', 3600.0)]
     """
     how = _replace_parameters(parameters or Assignment(), changes)
+    if not isinstance(trace, Trace):
+        raise ParameterError("trace", "a trace, as read_trace and generate return it", trace)
     if trace.nodes is None:
         raise ParameterError("nodes", "given, because this trace does not record the size of its machine", None)
     if not isinstance(seed, int) or seed < 0:
