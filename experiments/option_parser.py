@@ -190,8 +190,11 @@ def bare_times(kind: type[Any], parsed: argparse.Namespace) -> str:
             units, elsewhere = True, f", as {item.option} does not apply to options"
         if not item.metavar.startswith("TIME"):
             continue
+        # What may follow behind a bracket is no time.
+        times, bracket, _ = item.metavar.partition("[")
+        count = times.count(",") + 1 if bracket else None
         for word in given if isinstance(given, tuple | list) else [given]:
-            for text in () if word is None else str(word).replace("/", ",").split(","):
+            for text in () if word is None else str(word).replace("/", ",").split(",")[:count]:
                 if _is_number(text):
                     bare += [f"{item.option} {text.strip()}"] * (float(text) > 0)
                 else:

@@ -89,7 +89,7 @@ class Alternatives:
         Parameter(
             "maintenance window: its begin, as a date or a time after the first submit, and its length; the number of "
             "nodes that are down may follow",
-            group=_GROUP, repeated=True, default="none", metavar="TIME,TIME",
+            group=_GROUP, repeated=True, default="none", metavar="TIME,TIME[,N]",
         ),
     ] = ()  # fmt: skip
     outages: Annotated[

@@ -16,7 +16,7 @@ from tests.test_docs import command_parser
 
 #: What stands for a value in the help: the kind of thing, never a question.
 METAVARS = re.compile(
-    r"NAME|TIME(,TIME|,\.\.\.)?|N|N,N,\.\.\.|O,R,M|NUMBER|SHARE(,SHARE)?|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY|KEY=VALUE|NAME=VALUE|ROLE=COLUMN(,\.\.\.)?|SHELL|WIDTH|FORMAT|COLUMN=VALUE,\.\.\.|COLUMN:VALUE=TYPE|\{[\w,.-]+\}"
+    r"NAME|TIME(,TIME(\[,N\])?|,\.\.\.)?|N|N,N,\.\.\.|O,R,M|NUMBER|SHARE(,SHARE)?|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY|KEY=VALUE|NAME=VALUE|ROLE=COLUMN(,\.\.\.)?|SHELL|WIDTH|FORMAT|COLUMN=VALUE,\.\.\.|COLUMN:VALUE=TYPE|\{[\w,.-]+\}"
 )
 #: Words with which no help begins, because a noun or a verb should.
 NOT_FIRST = re.compile(
@@ -150,5 +150,14 @@ def test_each_of_several_times_is_looked_at() -> None:
     arguments = import_module("holdfast.experiments.commands.prepare").Arguments
     parsed = command_parser("prepare").parse_args(words)
     assert bare_times(arguments, parsed).startswith("--notice-lead 3600 has no unit")
-    words[4] = "300,3600"  # a date is no time with a unit
+    # The third part of a maintenance window is a number of nodes.
+    arguments = import_module("holdfast.experiments.commands.whatif").Arguments
+    for window, hint in (("7d,12h,50", ""), ("7d,43200,50", "--maintenance 43200 has no unit")):
+        parsed = command_parser("whatif").parse_args(["log.swf", "--maintenance", window])
+        assert bare_times(arguments, parsed).partition(" and is")[0] == hint
+
+
+def test_a_date_is_no_time_with_a_unit() -> None:
+    words = ["jobs.swf", "-o", "x.csv", "--notice-lead", "300,3600", "--starting-state", "2022-03-01T12:00"]
+    arguments = import_module("holdfast.experiments.commands.prepare").Arguments
     assert not bare_times(arguments, command_parser("prepare").parse_args(words))
