@@ -351,7 +351,9 @@ def _instance(kind: str, name: str, plugin: Any) -> Any:
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{kind} {name!r} cannot be made without values for its parameters{_needs(plugin)}") from None
+        needs = _needs(plugin)
+        advice = "; each must have a default" if needs else ""
+        raise InputError(f"{kind} {name!r} cannot be made without values for its parameters{needs}{advice}") from None
 
 
 def _needs(plugin: type) -> str:
@@ -367,15 +369,18 @@ def _needs(plugin: type) -> str:
 def parse_parameter(plugin: object, parameter: str, text: str) -> Any:
     """Parse the value of a parameter of a plug-in: a number if possible, otherwise the text.
 
-    A number must be in the range that the plug-in declares, or in a default range that avoids overflows
-    (:mod:`holdfast.workloads.ground.ranges`).
+    A parameter whose default is a number takes no texts, unless its type names some. A number must be in the range that
+    the plug-in declares, or in a default range that avoids overflows (:mod:`holdfast.workloads.ground.ranges`).
 
     Raises
     ------
     ParameterError
-        If the value is not in that range.
+        If the value is not in that range, or no number or truth value where it must be one.
     """
-    if isinstance(getattr(plugin, parameter, None), bool) and text in ("true", "false"):
+    default = getattr(plugin, parameter, None)
+    if isinstance(default, bool):
+        if text not in ("true", "false"):
+            raise ParameterError(parameter, "true or false", text)
         return text == "true"
     value: Any = text
     for kind in (int, float):
@@ -384,9 +389,15 @@ def parse_parameter(plugin: object, parameter: str, text: str) -> Any:
             break
         except ValueError:  # of a whole number with thousands of digits, too, which then is an infinite one
             continue
-    if value is not text:
+    if value is not text or (isinstance(default, int | float) and not _takes_texts(plugin, parameter)):
         declared_range(plugin, parameter).check(parameter, value, text)
     return value
+
+
+def _takes_texts(plugin: object, parameter: str) -> bool:
+    """Whether the type of a parameter names texts, as ``float | str`` and a Literal of words do."""
+    types = [str(item.type) for item in fields(cast(Any, plugin)) if item.name == parameter]
+    return any(word in kind for kind in types for word in ("str", "Literal"))
 
 
 def _is_ours(module: str) -> bool:

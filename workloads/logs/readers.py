@@ -250,6 +250,8 @@ def read_workload(
     if columns is not None:
         options["columns"] = columns
     workload = reader.parse(data, path, **options)
+    if not isinstance(workload, Trace | JobTable):
+        raise InputError(f"the reader {format} must return a Trace, not {type(workload).__name__}")
     if reader.zone is Zone.LOCAL and isinstance(workload, Trace) and workload.format not in READERS:
         # The reader of a plug-in is not known by the format of its trace.
         workload = replace(workload, header={**workload.header, "Clock": "local"})

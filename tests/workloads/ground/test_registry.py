@@ -35,6 +35,14 @@ class Aged:
     def __call__(self, job, now):
         return -self.weight * (now - job.submit)
 
+@dataclass(frozen=True)
+class Typed:
+    pace: float = 1.0
+    least: "int | str" = 0
+    now: bool = False
+    def __call__(self, job, now):
+        return (self.pace * job.walltime, self.least, self.now)
+
 class Needy:
     def __init__(self, value):
         self.value = value
@@ -81,6 +89,11 @@ def test_a_class_is_made_with_its_defaults_and_its_fields_are_parameters(module:
     assert ORDERS[f"{module}:Aged weight=0.5"].key.weight == 0.5  # type: ignore[attr-defined]
 
 
+def test_a_parameter_takes_the_texts_that_its_type_names(module: str) -> None:
+    key = ORDERS[f"{module}:Typed pace=2 least=all now=true"].key
+    assert (key.pace, key.least, key.now) == (2, "all", True)  # type: ignore[attr-defined]
+
+
 def test_an_entry_point_is_found_by_its_name(module: str) -> None:
     assert ORDERS["aged-first weight=2"].key.weight == 2  # type: ignore[attr-defined]
     listing = ORDERS.listing()
@@ -108,7 +121,9 @@ def test_the_current_directory_is_no_module_path_afterwards(module: str) -> None
         ("my_orders:longets", UnknownNameError, "did you mean longest"),
         ("my_orders:", InputError, "must be given as module:name"),
         ("my_orders:number", InputError, "an order must be a function"),
-        ("my_orders:Needy", InputError, "cannot be made without values for its parameters: value"),
+        ("my_orders:Needy", InputError, "cannot be made without values for its parameters: value; each must have a"),
+        ("my_orders:Typed pace=fast", ParameterError, "pace must be a number from -1e+100 to 1e+100, not 'fast'"),
+        ("my_orders:Typed now=yes", ParameterError, "now must be true or false, not 'yes'"),
         ("my_orders:longest x=1", InputError, "has no parameters"),
         ("my_orders:Aged wieght=1", UnknownNameError, "did you mean weight"),
         ("my_orders:Aged weight", ParameterError, "weight must be given as name=value"),

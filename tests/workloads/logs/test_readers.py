@@ -213,3 +213,11 @@ def test_a_pipe_is_read_once(tmp_path):
 def test_real_traces_are_recognised():
     assert read_trace(trace_file("KTH-SP2-1996-2.1-cln.swf.gz")).nodes == 100
     assert len(read_trace(trace_file("theta_2018_sample_projects.swf.gz")).jobs) == 3_000
+
+
+def test_a_reader_that_returns_no_trace_is_named(tmp_path, monkeypatch):
+    (tmp_path / "my_reader.py").write_text("def parse(text, path, *, lenient, procs_per_node):\n    return 5\n")
+    (tmp_path / "log.txt").write_text("1\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="the reader my_reader:parse must return a Trace, not int"):
+        read_workload("log.txt", format="my_reader:parse")
