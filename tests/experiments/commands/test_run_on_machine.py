@@ -71,6 +71,29 @@ gpu           2   4.5      9.0    8.3  50.0
     assert (told["nodes"], told["unit"], told["machine"]["placement"]) == (16, "processors", "pack")
 
 
+@pytest.mark.parametrize(("users", "count"), [("abaa", 2), ("aaaa", 4)])
+def test_jobs_that_a_limit_never_lets_start_are_counted(
+    users: str, count: int, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``spread`` takes x1 first, which has more cores than user a may have; the table of partitions may be empty."""
+    Path("limits.toml").write_text(
+        '[[nodes]]\nnames = "x1"\ncores = 8\n[[nodes]]\nnames = "y[1-2]"\ncores = 2\n'
+        '[[partitions]]\nname = "all"\nnodes = "ALL"\nexclusive = true\n'
+        '[[limits]]\nuser = "a"\ntogether = {cores = 6}\n'
+    )
+    rows = [f"{number},{number},{number % 2 + 1},60,60,{user}" for number, user in enumerate(users)]
+    Path("jobs.csv").write_text("\n".join(["id,submit,nodes,runtime,walltime,user", *rows]))
+    columns = "id=id,submit=submit,nodes=nodes,runtime=runtime,walltime=walltime,user=user"
+    run = ["run", "jobs.csv", "--columns", columns, "--machine", "limits.toml", "--placement", "spread", "-o", "out"]
+    capsys.readouterr()
+    assert cli.main(run) == 0
+    captured = capsys.readouterr()
+    warning = f"baseline: {count} jobs never start: a limit never allows the nodes that they would get"
+    assert captured.err == f"holdfast run: warning: {warning}\n"
+    assert "\n\n\n" not in captured.out
+    assert [row["status"] for row in read_csv("out/jobs-baseline.csv")].count("no_show") == count
+
+
 def test_the_result_is_read_as_any_other(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "log.txt", "--machine", "machine.toml", "--placement", "pack,spread", "-o", "out"]
     assert cli.main(words) == 0
