@@ -71,6 +71,36 @@ gpu           2   4.5      9.0    8.3  50.0
     assert (told["nodes"], told["unit"], told["machine"]["placement"]) == (16, "processors", "pack")
 
 
+def test_info_counts_the_jobs_that_a_limit_never_lets_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``pack`` takes x1 for its weight, on which user a may not run, unless another job is there."""
+    monkeypatch.chdir(tmp_path)
+    nodes = '[[nodes]]\nnames = "x1"\ncores = 8\nweight = 1\n[[nodes]]\nnames = "y1"\ncores = 2\nweight = 9\n'
+    Path("machine.toml").write_text(
+        f'{nodes}[[partitions]]\nname = "all"\nnodes = "ALL"\nexclusive = true\n'
+        '[[limits]]\nuser = "a"\ntogether = {cores = 6}\n'
+    )
+    words = ["--columns", "id=id,submit=submit,start=start,nodes=nodes,runtime=runtime,walltime=walltime,user=user"]
+    words += ["--machine", "machine.toml"]
+    heading, jobs = (
+        "id,submit,start,nodes,runtime,walltime,user",
+        ["1,0,10,1,60,60,b", "2,0,0,1,60,60,a", "3,90,90,1,6,6,a"],
+    )
+    for rows, waits, count in ((jobs, "mean 0.00 h", 1), (jobs[2:], "no job starts", 1), (jobs[:2], "mean 0.00 h", 0)):
+        Path("log.csv").write_text("\n".join([heading, *rows]))
+        capsys.readouterr()
+        assert cli.main(["info", "log.csv", *words]) == 0
+        captured = capsys.readouterr()
+        assert f"wait, FCFS/EASY    {waits}" in captured.out
+        assert f"{count:,} jobs never start: a limit never allows the nodes" in captured.err or not count
+        assert "machine            2 nodes in 1 partition\n" in captured.out
+        assert cli.main(["info", "log.csv", *words, "--json", "-"]) == 0
+        waiting = json.loads(capsys.readouterr().out)["wait_h"]
+        assert waiting["recorded"]["jobs"] == len(rows)
+        assert (0 if waiting["simulated"] is None else waiting["simulated"]["jobs"]) == len(rows) - count
+
+
 @pytest.mark.parametrize(("users", "count"), [("abaa", 2), ("aaaa", 4)])
 def test_jobs_that_a_limit_never_lets_start_are_counted(
     users: str, count: int, place: Path, capsys: pytest.CaptureFixture[str]
