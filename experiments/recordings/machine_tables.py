@@ -79,9 +79,10 @@ def blocked_jobs_warning(result: Result) -> str:
     lives = list(zip(replay.jobs, replay.starts, replay.gone, strict=True))
     never = sum(start is None and gone is None for _, start, gone in lives)
     again = sum(start is None and gone is not None and job.cancelled_at is None for job, start, gone in lives)
-    counts = [f"{never:,} jobs never start"] * (never > 0) + [f"{again:,} never run again"] * (again > 0)
-    depends = ", or they depend on such a job" if any(job.preceding is not None for job in replay.jobs) else ""
-    reason = f"a limit never allows the nodes that they would get{depends}"
+    counts = [f"{never:,} job{'s' * (never > 1)} never start{'s' * (never == 1)}"] * (never > 0)
+    counts += [f"{again:,} never run{'s' * (again == 1)} again"] * (again > 0)
+    depends = ", or such a job must end first" if any(job.preceding is not None for job in replay.jobs) else ""
+    reason = f"a limit never allows the nodes that the placement chooses{depends}"
     return f"{result.name}: {' and '.join(counts)}: {reason}" if counts else ""
 
 

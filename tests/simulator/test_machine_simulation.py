@@ -107,8 +107,8 @@ def test_a_job_that_a_limit_never_lets_run_again_leaves_the_queue_with_its_last_
     ]
     assert [record.preemptions for record in result.records] == [0, 1, 0]
     assert result.accounting.lost == 2 * 50 * SECOND
-    reason = "a limit never allows the nodes that they would get"
-    assert blocked_jobs_warning(result) == f"baseline: 1 jobs never start and 1 never run again: {reason}"
+    reason = "a limit never allows the nodes that the placement chooses"
+    assert blocked_jobs_warning(result) == f"baseline: 1 job never starts and 1 never runs again: {reason}"
 
 
 #: Eight equal nodes that are no pool for the simulator: because of a limit, which is never reached.

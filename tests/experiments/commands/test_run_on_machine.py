@@ -93,7 +93,7 @@ def test_info_counts_the_jobs_that_a_limit_never_lets_start(
         assert cli.main(["info", "log.csv", *words]) == 0
         captured = capsys.readouterr()
         assert f"wait, FCFS/EASY    {waits}" in captured.out
-        assert f"{count:,} jobs never start: a limit never allows the nodes" in captured.err or not count
+        assert f"{count:,} job never starts: a limit never allows the nodes" in captured.err or not count
         assert "machine            2 nodes in 1 partition\n" in captured.out
         assert cli.main(["info", "log.csv", *words, "--json", "-"]) == 0
         waiting = json.loads(capsys.readouterr().out)["wait_h"]
@@ -118,7 +118,7 @@ def test_jobs_that_a_limit_never_lets_start_are_counted(
     capsys.readouterr()
     assert cli.main(run) == 0
     captured = capsys.readouterr()
-    warning = f"baseline: {count} jobs never start: a limit never allows the nodes that they would get"
+    warning = f"baseline: {count} jobs never start: a limit never allows the nodes that the placement chooses"
     assert captured.err == f"holdfast run: warning: {warning}\n"
     assert "\n\n\n" not in captured.out
     assert [row["status"] for row in read_csv("out/jobs-baseline.csv")].count("no_show") == count

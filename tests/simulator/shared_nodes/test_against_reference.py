@@ -82,7 +82,7 @@ def test_a_job_that_a_limit_keeps_from_running_again_leaves_the_queue_with_its_l
     assert (record.preemptions, record.submit, record.start) == (1, 166_666_667, 200_000_000)
     assert result.on_machine is not None
     assert record.end == max(run.end for _, run in result.on_machine.past)
-    assert blocked_jobs_warning(result).startswith("CUP-PAA: 12 jobs never start and 1 never run again: a limit ")
+    assert blocked_jobs_warning(result).startswith("CUP-PAA: 12 jobs never start and 1 never runs again: a limit ")
     assert_equal(case, result, expected_replay(case, "CUP-PAA"), 5741)
 
 
