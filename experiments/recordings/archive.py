@@ -65,12 +65,20 @@ from holdfast.workloads.logs.node_names import nodes_in
 from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.table.job_lifecycle import replay_start
 
-__all__ = ["read_recording", "table_rows"]
+__all__ = ["has_event_log", "read_recording", "table_rows"]
 
 #: Longest list of node numbers to parse; longer ones cannot occur.
 _LONGEST_NAME = 9
 #: Events that end a job.
 _LAST = ("complete", "kill", "cancel")
+
+
+def has_event_log(directory: str | Path, mechanism: str | None = None) -> bool:
+    """Whether a run of a directory of ``holdfast run`` has an event log."""
+    place = Path(directory)
+    result = open_run(place)
+    label = chosen_variant(place, result.content, mechanism).label
+    return result.find(table_name("events", label)) is not None
 
 
 def read_recording(
@@ -303,7 +311,7 @@ def _history(
     """Read the event log and the samples of the machine."""
     without = "which 'holdfast run --events' writes: run it again"
     if isinstance(result.content.get("machine"), dict):
-        without = "which a replay on a machine does not write; 'holdfast gantt' and 'holdfast explain' do without"
+        without = "which a replay on a machine does not write; gantt, explain and export --format swf do without"
     events, course = (result.need(table_name(table, mechanism), without) for table in ("events", "timeline"))
     ids, ends = (records.columns[name].tolist() for name in ("job_id", "end"))
     entries = list(sound_entries(_read(events, EVENTS, origin), events, frozenset(ids), nodes))
