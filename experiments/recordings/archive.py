@@ -123,10 +123,12 @@ def read_recording(
     variant = chosen_variant(place, result.content, mechanism)
     result = replace(result, content=variant.content)
     content, name = result.content, variant.label
+    # A missing event log is refused before a long result is read.
+    logs = _logs(result, name) if events else None
     trusted = trust or is_trusted()
     with trusting(trusted):
         jobs = Jobs.of(simulated_jobs(result))
-    if events:
+    if logs is not None:
         # Explanations, pages and exports go through the jobs several times, and each pass over columns makes new rows.
         jobs.rows()
     table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
@@ -136,8 +138,8 @@ def read_recording(
     records = _records(table, jobs, variant.mechanism, origin)
     entries: list[Entry] = []
     samples: list[Sample] = []
-    if events:
-        entries, samples = _history(result, name, origin, records, recorded_nodes(place, content))
+    if logs is not None:
+        entries, samples = _history(*logs, name, origin, records, recorded_nodes(place, content))
     return Result(
         mechanism=variant.mechanism,
         label=name if variant.varied else "",
@@ -334,14 +336,25 @@ def _runtimes(jobs: Jobs, mechanism: str) -> np.ndarray:
     return np.array(list_in_ticks(np.where(np.isnan(others), seconds, others).tolist()), np.int64)
 
 
-def _history(
-    result: Sealed, mechanism: str, origin: int, records: Records, nodes: int
-) -> tuple[list[Entry], list[Sample]]:
-    """Read the event log and the samples of the machine."""
+def _logs(result: Sealed, mechanism: str) -> tuple[Path, Path]:
+    """The event log and the samples of the machine.
+
+    Raises
+    ------
+    InputError
+        If the run kept none.
+    """
     without = "which 'holdfast run --events' writes: run it again"
     if isinstance(result.content.get("machine"), dict):
         without = "which a replay on a machine does not write; gantt, explain and export --format swf do without"
     events, course = (result.need(table_name(table, mechanism), without) for table in ("events", "timeline"))
+    return events, course
+
+
+def _history(
+    events: Path, course: Path, mechanism: str, origin: int, records: Records, nodes: int
+) -> tuple[list[Entry], list[Sample]]:
+    """Read the event log and the samples of the machine."""
     ids, ends = (records.columns[name].tolist() for name in ("job_id", "end"))
     entries = list(sound_entries(_read(events, EVENTS, origin), events, frozenset(ids), nodes))
     last = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}
