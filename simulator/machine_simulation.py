@@ -182,7 +182,7 @@ class _Lives(NamedTuple):
     starts, ends, taken
         Begin and end of its last run, and the size of that.
     gone
-        When it was cancelled while it waited.
+        When it left the queue without another run.
     queued
         When it began to wait; of a job that never came, as given.
     past
@@ -204,13 +204,13 @@ class _Lives(NamedTuple):
 
     @property
     def left(self) -> Flags:
-        """Which jobs were cancelled while they waited."""
+        """Which jobs left the queue without another run."""
         flags: Flags = self.gone != ABSENT
         return flags
 
     @property
     def came(self) -> Flags:
-        """Which jobs were in the queue, or were cancelled before they could be."""
+        """Which jobs were in the queue, or left before they could be."""
         return self.ran | self.left
 
 
@@ -269,8 +269,8 @@ def _record_columns(
     if not came.all():
         # A limit never lets them start, or the job that they depend on: for the machine they do not come.
         columns["status"] = np.where(came, columns["status"], STATUSES.index("no_show")).astype(np.int8)
-    if any(job.cancelled_at is not None for job in jobs):
-        cancelled = left | _cancelled_runs(lives, columns["runtime"])
+    if left.any() or any(job.cancelled_at is not None for job in jobs):
+        cancelled = left | (came & _cancelled_runs(lives, columns["runtime"]))
         columns["status"] = np.where(cancelled, STATUSES.index("cancelled"), columns["status"]).astype(np.int8)
     held = came & (lives.queued > columns["submit"])
     if held.any():

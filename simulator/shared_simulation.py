@@ -112,13 +112,12 @@ def simulate_shared_nodes(
     machine = SharedMachine(workload.table, workload.placement, options, whole=whole, closures=closures)
     engine = SharedEngine(machine, jobs, mechanism, options, depth, state, progress, book, past, origin)
     engine.run()
-    ended = [job.state for job in jobs if job.state.end is not None]
-    # A limit may keep a preempted job from running again.
-    ran = [*ended, *(item.job.state for item in machine.stretches)]
-    opened = min(job.first_submit for job in ran) if ended else None
+    _withdraw_blocked_jobs(machine)
+    ended = [(job.state.first_submit, job.state.end) for job in jobs if job.state.end is not None]
+    opened = min((submit for submit, _ in ended), default=None)
     if opened is not None and state is not None:
         opened = state.begin
-    last = max((*(job.end or 0 for job in ended), *(item.end for item in machine.stretches)), default=0)
+    last = max((end for _, end in ended), default=0)
     if last + abs(origin) > LAST_TICK:
         raise InputError("the jobs take longer than a simulation may")
     # Windows may last longer than the jobs.
@@ -145,6 +144,15 @@ def simulate_shared_nodes(
         outages=list(outages),
         on_machine=_replay(workload, machine, jobs, engine, origin, windows),
     )
+
+
+def _withdraw_blocked_jobs(machine: SharedMachine) -> None:
+    """Let the jobs that a limit keeps from running again after a preemption leave the queue with their last run."""
+    last = {item.job.job_id: item.end for item in sorted(machine.stretches, key=lambda item: item.end)}
+    for job_id, end in last.items():
+        job = machine.jobs[job_id]
+        if job.state.end is None:
+            job.state.withdrawn, job.state.end, job.gone = True, end, True
 
 
 def _shared_jobs(

@@ -31,6 +31,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     "policies/arrival.py": ["tests/policies/test_arrival.py", "tests/policies/test_policies.py"],
     "policies/expansion.py": ["tests/policies/test_expansion.py"],
     "policies/node_limits.py": ["tests/policies/test_node_limits.py"],
+    "policies/planning/kernel.py": ["tests/policies/planning/test_planner.py"],
     "policies/planning/costs.py": ["tests/policies/planning/test_planner.py"],
     "policies/planning/optimal.py": ["tests/policies/planning/test_planner.py"],
     "policies/planning/sequence.py": ["tests/policies/planning/test_planner.py"],

@@ -15,7 +15,10 @@ __all__ = ["Arguments", "main"]
 class Arguments:
     """Options of the command."""
 
-    directory: Annotated[str, Parameter("results of 'holdfast run --events'", metavar="DIR", positional=True)]
+    directory: Annotated[
+        str,
+        Parameter("results of 'holdfast run', with --events for all formats but swf", metavar="DIR", positional=True),
+    ]
     output: Annotated[str, Parameter("file to write; a directory for parquet", metavar="FILE", short="-o")]
     format: Annotated[
         str | None,
@@ -30,10 +33,15 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from holdfast.experiments.exports.formats import EXPORTS, export_result, find_format
-    from holdfast.experiments.recordings.archive import read_recording
+    from holdfast.experiments.exports.swf import SwfExport
+    from holdfast.experiments.recordings.archive import has_event_log, read_recording
+    from holdfast.experiments.recordings.stored_allocations import read_allocations
 
+    directory, run = arguments.directory, arguments.mechanism
     name = arguments.format or find_format(arguments.output)
-    EXPORTS[name]  # refuse an unknown format before reading a long result
-    recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
-    count = export_result(recording, arguments.output, name)
+    # An unknown format is refused before a long result is read.
+    logged = not isinstance(EXPORTS[name], SwfExport) or has_event_log(directory, run)
+    recording = read_recording(directory, run, events=logged, trust=arguments.trust)
+    allocations = None if logged else read_allocations(directory, run)
+    count = export_result(recording, arguments.output, name, allocations=allocations)
     print(f"{count} of {recording.name} written to {arguments.output}")

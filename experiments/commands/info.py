@@ -18,8 +18,12 @@ from holdfast.experiments.commands.options.arguments import (
 from holdfast.experiments.commands.options.machine_options import MachineFile, check_reading, fit_log, machine_remarks
 from holdfast.experiments.terminal import fill, printed_text, warn
 from holdfast.workloads.ground.parameters import Nodes, Parameter
+from holdfast.workloads.ground.units import SECOND
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from holdfast.experiments.traces.description import Description
     from holdfast.simulator import Result
     from holdfast.workloads.logs.known_logs import Recognition
@@ -64,6 +68,7 @@ def main(arguments: Arguments) -> None:
 
 def _describe(arguments: Arguments) -> dict[str, Any]:
     """Print the description of the trace, and draw it if asked; returns the JSON document."""
+    from holdfast.experiments.recordings.machine_tables import blocked_jobs_warning
     from holdfast.experiments.traces.description import describe, describe_reading, need_jobs
     from holdfast.experiments.traces.trace_document import trace_document
     from holdfast.workloads.logs.known_logs import recognise_log
@@ -87,6 +92,8 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
     known = recognise_log(arguments.trace, trace.header)
     _print([*_origin(known), *_machine_rows(trace, nodes, workload), *_job_rows(trace, about), *_life(trace)])
     result = None if arguments.no_simulation else _simulate(trace, nodes, workload)
+    if result is not None and (blocked := blocked_jobs_warning(result)):
+        warn("info", blocked)
     _print(_waits(trace, result))
     document = trace_document(trace, nodes, about, result, about_pool)
     if known is not None:
@@ -111,7 +118,7 @@ def _machine_rows(trace: Trace, nodes: int, workload: MachineWorkload | None) ->
         f", {key} {trace.header[key]}" for key in ("Computer", "Installation", "UnixStartTime") if key in trace.header
     )
     chosen = f", {trace.header['Where']}" if "Where" in trace.header else ""
-    shape = _processors(trace) if workload is None else _shape(workload)
+    shape = _processors(trace) if workload is None else _shape(workload, trace.unit)
     return [
         ("format", f"{trace.format}{named}{chosen}"),
         ("machine", f"{nodes:,} {trace.unit}{shape}"),
@@ -164,11 +171,12 @@ def _print(rows: Sequence[tuple[str, str]]) -> None:
         print(fill(text, f"  {name:<19}", " " * 21), flush=True)
 
 
-def _shape(workload: MachineWorkload) -> str:
-    """Nodes and partitions of a machine."""
+def _shape(workload: MachineWorkload, unit: str) -> str:
+    """Nodes, where sizes count something else, and partitions of a machine."""
     machine = workload.machine
     count = len(machine.partitions)
-    return f" of {machine.size:,} nodes in {count:,} partition{'' if count == 1 else 's'}"
+    nodes = "" if unit == "nodes" else f" of {machine.size:,} nodes"
+    return f"{nodes} in {count:,} partition{'' if count == 1 else 's'}"
 
 
 def _simulate(trace: Trace, nodes: int, workload: MachineWorkload | None) -> Result:
@@ -200,16 +208,18 @@ def _processors(trace: Trace) -> str:
 
 def _life(trace: Trace) -> list[tuple[str, str]]:
     """What the trace records of withdrawals and dependencies, where it does."""
-    from holdfast.experiments.traces.trace_document import median_cancelled_wait
+    import numpy as np
+
+    from holdfast.experiments.traces.trace_document import dependent_jobs, median_cancelled_wait
 
     rows = []
     cancelled = median_cancelled_wait(trace)
     if cancelled is not None:
         count, median = cancelled
         rows.append(("cancelled", f"{count:,} before their start, after {_time(median)} of waiting (median)"))
-    following = sum(job.preceding is not None for job in trace.jobs)
+    following = dependent_jobs(trace)
     if following:
-        thinking = sum(job.think_time is not None for job in trace.jobs)
+        thinking = int((~np.isnan(trace.jobs.column("think_time"))).sum())
         rows.append(("dependencies", f"{following:,} jobs after another one, {thinking:,} of them with a think time"))
     return rows
 
@@ -248,26 +258,24 @@ def _waits(trace: Trace, result: Result | None) -> list[tuple[str, str]]:
     """Simulated FCFS/EASY, unless it is left out, beside recorded waits, over the jobs with recorded waits."""
     import numpy as np
 
-    def wait_summary(waits: list[float]) -> str:
+    def wait_summary(waits: NDArray[np.float64]) -> str:
         mean, median, high = float(np.mean(waits)), *np.percentile(waits, (50, 95))
         length, unit = _scale(mean)
         return (
             f"mean {mean / length:.2f}{unit}, median {median / length:.2f}{unit}, 95 % within {high / length:.2f}{unit}"
         )
 
-    recorded = [job.wait for job in trace.jobs]
+    recorded = trace.jobs.column("wait")
+    known = ~np.isnan(recorded)
+    count = int(known.sum())
+    summary = wait_summary(recorded[known]) if count else "the trace records none"
+    some = 0 < count < len(recorded)
     if result is None:
-        known = [wait for wait in recorded if wait is not None]
-        of_some = f"; for {len(known):,} jobs" if known and len(known) < len(recorded) else ""
-        return [("wait, recorded", f"{wait_summary(known)}{of_some}" if known else "the trace records none")]
-    simulated = [record.wait / 1e6 for record in result.records]
-    both = [(ours, wait) for ours, wait in zip(simulated, recorded, strict=True) if wait is not None]
-    rows = [("wait, FCFS/EASY", wait_summary(simulated))]
-    if both:
-        rows.append(("wait, recorded", wait_summary([wait for _, wait in both])))
-        if len(both) < len(simulated):
-            ours = wait_summary([simulated for simulated, _ in both])
-            rows.append(("", f"for {len(both):,} jobs; simulated for these: {ours}"))
-    else:
-        rows.append(("wait, recorded", "the trace records none"))
+        return [("wait, recorded", f"{summary}; for {count:,} jobs" if some else summary)]
+    ran, simulated = result.records.started, result.records.wait / SECOND
+    if not ran.any():
+        return [("wait, FCFS/EASY", "no job starts"), ("wait, recorded", summary)]
+    rows = [("wait, FCFS/EASY", wait_summary(simulated[ran])), ("wait, recorded", summary)]
+    if some and (known & ran).any():
+        rows.append(("", f"for {count:,} jobs; simulated for these: {wait_summary(simulated[known & ran])}"))
     return rows

@@ -178,13 +178,22 @@ def _print_answer(arguments: RunOptions, answer: RunAnswer, drawn: Sequence[str]
         if any(result.on_machine is not None or result.pools for result in results):
             from holdfast.experiments.recordings.machine_tables import machine_text
 
-            print("\n" + machine_text(results, answer.measurement.window))
+            text = machine_text(results, answer.measurement.window)
+            if text:
+                print("\n" + text)
     summed = answer.aggregates if repeated or arguments.metrics else []
     print_aggregates(summed, answer.differences, arguments.metrics, unit)
     _remark(planned)
     about_window = _window_line(answer)
     if about_window:
         print(about_window)
+    if any(result.on_machine is not None for result in results):
+        from holdfast.experiments.recordings.machine_tables import blocked_jobs_warning
+
+        for result in results:
+            text = blocked_jobs_warning(result)
+            if text:
+                warn("run", text)
     for text in dict.fromkeys(
         unused_outages_warning(run.asked.outages, [result], run.simulation.clock)
         for run, result in zip(planned, results, strict=True)

@@ -9,6 +9,7 @@ from holdfast.experiments.exports.batsim import BatsimExport
 from holdfast.experiments.exports.parquet import export_parquet
 from holdfast.experiments.exports.perfetto import export_perfetto
 from holdfast.experiments.exports.swf import SwfExport
+from holdfast.experiments.recordings.allocations import Allocations
 from holdfast.simulator.results.recording import Recording
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.registry import Registry, function_adapter
@@ -47,17 +48,22 @@ def find_format(path: str | Path) -> str:
     return _SUFFIXES[suffix]
 
 
-def export_result(result: Recording, path: str | Path, format: str | None = None) -> str:
+def export_result(
+    result: Recording, path: str | Path, format: str | None = None, *, allocations: Allocations | None = None
+) -> str:
     """Export a simulation, of a result in memory or read back from a directory.
 
     Parameters
     ----------
     result
-        A result with its event log.
+        A result with its event log. SWF does without one on a machine of named nodes, and under the baseline if no job
+        was preempted.
     path
         Output file, compressed if the name ends in ``.gz``; a directory for Parquet.
     format
         A name from :data:`EXPORTS`, with parameters as in ``swf partial=true``; None: by the extension.
+    allocations
+        Runs of a result that was read from a directory, on a machine of named nodes; None: those of the result.
 
     Returns
     -------
@@ -69,4 +75,7 @@ def export_result(result: Recording, path: str | Path, format: str | None = None
     InputError
         If the format is unknown, the result has no event log, or the file cannot be written.
     """
-    return EXPORTS[format or find_format(path)](result, Path(path))
+    export = EXPORTS[format or find_format(path)]
+    if isinstance(export, SwfExport):
+        return export.write(result, Path(path), allocations)
+    return export(result, Path(path))

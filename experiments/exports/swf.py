@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.experiments.exports.recorded_runs import recorded_runs
+from holdfast.experiments.recordings.allocations import Allocations
 from holdfast.simulator.results.recording import Recording, job_reservations, requested_walltime
 from holdfast.simulator.results.records import JobRecord
-from holdfast.simulator.results.run_table import LoggedRun, runs_by_job
+from holdfast.simulator.results.run_table import LoggedRun
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.logs.swf_writer import CANCELLED, CONVERSION, SwfJob, note_holds, number_names, write_lines
 from holdfast.workloads.table.job import JobType
@@ -42,7 +44,17 @@ class SwfExport:
 
     def __call__(self, recording: Recording, path: Path) -> str:
         """Write the file; returns a description of its content."""
-        runs = runs_by_job(recording)
+        return self.write(recording, path)
+
+    def write(self, recording: Recording, path: Path, allocations: Allocations | None = None) -> str:
+        """Write the file, of a replay on a machine from its allocations; returns a description of its content.
+
+        Raises
+        ------
+        InputError
+            If the runs are not known (:func:`~holdfast.experiments.exports.recorded_runs.recorded_runs`).
+        """
+        runs = recorded_runs(recording, allocations)
         came = [record for record in recording.records if record.submit is not None]
         came.sort(key=lambda record: record.submit or 0)
         users, users_renamed = number_names([recording.job[record.job_id].user for record in came])
@@ -109,7 +121,8 @@ class SwfExport:
         yield "MaxQueues", str(len(_QUEUES))
         for kind, number in _QUEUES.items():
             yield "Queue", f"{number} {kind}"
-        yield "Note", f"simulated by {CONVERSION} under {recording.name}; a processor is a node"
+        counted = "; a processor is a node" if recording.unit == "nodes" else ""
+        yield "Note", f"simulated by {CONVERSION} under {recording.name}{counted}"
         yield "Note", "status 0 = killed at the requested time, 5 = withdrawn; queues are the types of the jobs"
         yield (
             "Note",

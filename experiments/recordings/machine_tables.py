@@ -16,7 +16,7 @@ from holdfast.simulator.results.measured_simulation import MeasuredWindow, recor
 from holdfast.simulator.results.pool import pool_rows
 from holdfast.workloads.ground.columns import Quantity
 
-__all__ = ["machine_text", "write_machine_tables"]
+__all__ = ["blocked_jobs_warning", "machine_text", "write_machine_tables"]
 
 _RUN = Quantity("run")
 _PARTITIONS = (
@@ -61,7 +61,6 @@ def machine_text(results: Sequence[Result], window: MeasuredWindow) -> str:
     if not partitions or len(results) > _SHOWN:
         return ""
     several = [_RUN] if len(results) > 1 else []
-    named = {result.name: result for result in results}
     shown = [row for row in partitions if row["stopped"]]
     columns = columns_with_values(partitions, _PARTITIONS if shown else _PARTITIONS[:-1])
     if max(row["longest_wait"] for row in partitions) < 3600:
@@ -73,16 +72,22 @@ def machine_text(results: Sequence[Result], window: MeasuredWindow) -> str:
     ]
     if any(row["stranded"] for row in resources):
         texts.append("stranded: free, enough in all for the first waiting job, but on nodes where the job does not fit")
-    for name, result in named.items():
-        if result.on_machine is not None:
-            replay = result.on_machine
-            count = sum(place is None and left is None for place, left in zip(replay.starts, replay.gone, strict=True))
-            depends = any(job.preceding is not None for job in replay.jobs)
-            reason = "a limit never allows the nodes that they would get"
-            reason += ", or they depend on such a job" if depends else ""
-            if count:
-                texts.append(f"{name}: {count:,} jobs never start: {reason}")
     return "\n\n".join(texts)
+
+
+def blocked_jobs_warning(result: Result) -> str:
+    """How many jobs a limit of the machine never lets start, or run again after a preemption; empty: none."""
+    replay = result.on_machine
+    if replay is None:
+        return ""
+    lives = list(zip(replay.jobs, replay.starts, replay.gone, strict=True))
+    never = sum(start is None and gone is None for _, start, gone in lives)
+    again = sum(start is None and gone is not None and job.cancelled_at is None for job, start, gone in lives)
+    counts = [f"{never:,} job{'s' * (never > 1)} never start{'s' * (never == 1)}"] * (never > 0)
+    counts += [f"{again:,} never run{'s' * (again == 1)} again"] * (again > 0)
+    depends = ", or such a job must end first" if any(job.preceding is not None for job in replay.jobs) else ""
+    reason = f"a limit never allows the nodes that the placement chooses{depends}"
+    return f"{result.name}: {' and '.join(counts)}: {reason}" if counts else ""
 
 
 def _name(row: dict[str, Any]) -> str:

@@ -24,12 +24,12 @@ from holdfast.simulator.results.catalogue import metric
 from holdfast.simulator.results.measured_simulation import WHOLE, MeasuredWindow, records_in_window
 from holdfast.simulator.results.overtaking import starvation_count
 from holdfast.simulator.results.recording import Recording
-from holdfast.simulator.results.records import JobRecord, Records
+from holdfast.simulator.results.records import Records
 from holdfast.workloads.ground.columns import Metric, Quantity
 from holdfast.workloads.ground.errors import InputError, UnknownNameError
 from holdfast.workloads.ground.job_ids import job_id_text
 from holdfast.workloads.ground.units import SECOND
-from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.jobs import Jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["MEASURES", "Gains", "gains", "read_pair", "shown_unit"]
 
 #: Values compared job by job, in the unit of the metric.
-MEASURES: Mapping[str, Callable[[JobRecord], float]] = {
-    "wait_h": lambda record: record.wait / (3600 * SECOND),
-    "turnaround_h": lambda record: record.turnaround / (3600 * SECOND),
-    "bounded_slowdown": lambda record: record.bounded_slowdown,
+MEASURES: Mapping[str, Callable[[Records], np.ndarray]] = {
+    "wait_h": lambda records: records.wait / (3600 * SECOND),
+    "turnaround_h": lambda records: records.turnaround / (3600 * SECOND),
+    "bounded_slowdown": lambda records: records.bounded_slowdown,
 }
 #: Largest number of groups to print.
 _PRINTED = 24
@@ -233,26 +233,27 @@ def gains(
     if called[0] == called[1]:
         called = (f"{called[0]} (first)", f"{called[1]} (second)")
     common = _common(first, second, called)
-    measured = _measured_ids(first, windows[0]) & _measured_ids(second, windows[1])
-    began = [pair for pair in common if _has_run(pair.first) and _has_run(pair.second)]
-    ran = [pair for pair in began if pair.job.job_id in measured]
-    if not ran:
+    began = common.part(_have_run(common.first) & _have_run(common.second))
+    one, other = (
+        np.isin(began.jobs.column("job_id"), records_in_window(result, window).columns["job_id"])
+        for result, window in zip((first, second), windows, strict=True)
+    )
+    ran = began.part(one & other)
+    if not len(ran.jobs):
         raise InputError(f"no job started, ended and is measured in both {called[0]} and {called[1]}")
-    first_records, second_records = [pair.first for pair in ran], [pair.second for pair in ran]
-    submits = np.array([min(pair.first.submit or 0, pair.second.submit or 0) for pair in ran]) / SECOND
+    submits = np.minimum(ran.first.columns["submit"], ran.second.columns["submit"]) / SECOND
     cluster, clusters = assign_clusters(submits, "day" if by == "week" else "week")
     groups: dict[str, Sequence[int]] = {}
     if by is not None:
-        groups = places_by_name(by, group_names(by, [pair.job for pair in ran], submits, first.epoch, first.unit))
+        groups = places_by_name(by, group_names(by, ran.jobs.rows(), submits, first.epoch, first.unit))
     rows = []
-    for name, value in MEASURES.items():
-        first_values = np.array([value(record) for record in first_records])
-        second_values = np.array([value(record) for record in second_records])
-        rows += gain_rows(name, first_values, second_values, clusters, groups)
-    alone = len(first.table) - len(common), len(second.table) - len(common)
-    starved = starvation_count(Records.of(first_records)), starvation_count(Records.of(second_records))
+    for name, values in MEASURES.items():
+        rows += gain_rows(name, values(ran.first), values(ran.second), clusters, groups)
+    alone = len(first.table) - len(common.jobs), len(second.table) - len(common.jobs)
+    starved = starvation_count(ran.first), starvation_count(ran.second)
     zone = "" if first.epoch is None else first.zone
-    return Gains(*called, by or "", rows, cluster, _remark(common, called), alone, len(began) - len(ran), starved, zone)
+    unmeasured = len(began.jobs) - len(ran.jobs)
+    return Gains(*called, by or "", rows, cluster, _remark(common, called), alone, unmeasured, starved, zone)
 
 
 def _printed_row(row: Mapping[str, Any], scale: float) -> dict[str, Any]:
@@ -266,47 +267,63 @@ def _printed_row(row: Mapping[str, Any], scale: float) -> dict[str, Any]:
     return {**row, "difference": difference, **changes}
 
 
-class _Pair(NamedTuple):
-    """A job of the first result, the job with its id in the second, and the record of each."""
+class _Pairs(NamedTuple):
+    """The jobs of both results: as the first and as the second has them, and the records of each."""
 
-    job: Job
-    second_job: Job
-    first: JobRecord
-    second: JobRecord
+    jobs: Jobs
+    second_jobs: Jobs
+    first: Records
+    second: Records
 
-
-def _measured_ids(result: Recording, window: MeasuredWindow) -> set[int]:
-    """Ids of the jobs that count in the metrics of a result."""
-    return set(records_in_window(result, window).columns["job_id"].tolist())
-
-
-def _has_run(record: JobRecord) -> bool:
-    return record.start is not None and record.status != "cancelled"
+    def part(self, chosen: np.ndarray) -> _Pairs:
+        """Some of them, by a mask."""
+        return _Pairs(
+            self.jobs.select(chosen), self.second_jobs.select(chosen), self.first.part(chosen), self.second.part(chosen)
+        )
 
 
-def _common(first: Recording, second: Recording, called: tuple[str, str]) -> list[_Pair]:
-    """Jobs in both results, in the order of the first."""
+def _have_run(records: Records) -> np.ndarray:
+    have_run: np.ndarray = records.started & ~records.have("cancelled")
+    return have_run
+
+
+def _common(first: Recording, second: Recording, called: tuple[str, str]) -> _Pairs:
+    """Jobs in both results, in the order of the first.
+
+    Raises
+    ------
+    InputError
+        If there are none, or one of them has another size or submit.
+    """
     both = f"{called[0]} and {called[1]} do not hold the same jobs"
-    there = {job.job_id: (job, record) for job, record in zip(second.table, second.records, strict=True)}
-    common = []
-    for job, record in zip(first.table, first.records, strict=True):
-        if job.job_id not in there:
-            continue
-        other, other_record = there[job.job_id]
-        for name in ("nodes", "submit"):
-            if getattr(job, name) != getattr(other, name):
-                values = f"{getattr(job, name)} and {getattr(other, name)}"
-                raise InputError(f"{both}: job {job_id_text(job.job_id)} differs, {name} {values}")
-        common.append(_Pair(job, other, record, other_record))
-    if not common:
-        raise InputError(f"{both}: none of {len(first.table):,} and {len(second.table):,} jobs has the same id")
+    jobs, others = Jobs.of(first.table), Jobs.of(second.table)
+    _, places, other_places = np.intersect1d(
+        jobs.column("job_id"), others.column("job_id"), assume_unique=True, return_indices=True
+    )
+    if not len(places):
+        raise InputError(f"{both}: none of {len(jobs):,} and {len(others):,} jobs has the same id")
+    order = np.argsort(places)
+    here, there = places[order], other_places[order]
+    common = _Pairs(jobs.select(here), others.select(there), first.records.part(here), second.records.part(there))
+    differs = {
+        name: ~np.equal(common.jobs.column(name), common.second_jobs.column(name))
+        & ~(np.isnan(common.jobs.column(name)) & np.isnan(common.second_jobs.column(name)))
+        for name in ("nodes", "submit")
+    }
+    broken = differs["nodes"] | differs["submit"]
+    if broken.any():
+        place = int(np.argmax(broken))
+        job, other = common.jobs[place], common.second_jobs[place]
+        name = "nodes" if differs["nodes"][place] else "submit"
+        values = f"{getattr(job, name)} and {getattr(other, name)}"
+        raise InputError(f"{both}: job {job_id_text(job.job_id)} differs, {name} {values}")
     return common
 
 
-def _remark(common: Sequence[_Pair], called: tuple[str, str]) -> str:
+def _remark(common: _Pairs, called: tuple[str, str]) -> str:
     """Describe further differences between the jobs."""
-    types = sum(pair.job.type is not pair.second_job.type for pair in common)
-    runtimes = sum(pair.first.runtime != pair.second.runtime for pair in common)
+    types = int((common.jobs.column("type") != common.second_jobs.column("type")).sum())
+    runtimes = int((common.first.columns["runtime"] != common.second.columns["runtime"]).sum())
     differences = [
         f"{number:,} {'has' if number == 1 else 'have'} another {what}"
         for what, number in (("type", types), ("runtime", runtimes))

@@ -17,7 +17,6 @@ from holdfast.simulator.machine.event_log import Entry, Sample
 from holdfast.simulator.results.records import ABSENT, LAST_TICK, STATUSES, TYPES, Records
 from holdfast.workloads.ground.errors import TraceError, format_value
 from holdfast.workloads.ground.units import LARGEST_SIZE, SECOND, to_seconds
-from holdfast.workloads.table.job import JobType
 
 __all__ = ["sound_decisions", "sound_entries", "sound_records", "sound_samples", "sound_times"]
 
@@ -96,12 +95,14 @@ def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: 
     def refuse(row: int, what: str) -> TraceError:
         return TraceError(path, lines[row], f"job {columns['job_id'][row]} {what}")
 
-    for row, status in enumerate(columns["status"]):
-        if status not in STATUSES:
-            raise refuse(row, f"must have one of the states {', '.join(STATUSES)}, not {format_value(status)}")
+    strange = {*columns["status"]} - {*STATUSES}
+    if strange:
+        row, status = next((row, status) for row, status in enumerate(columns["status"]) if status in strange)
+        raise refuse(row, f"must have one of the states {', '.join(STATUSES)}, not {format_value(status)}")
+    types, statuses = ({str(name): code for code, name in enumerate(names)} for names in (TYPES, STATUSES))
     coded = {
-        "type": np.array([TYPES.index(JobType(kind)) for kind in columns["type"]], np.int8),
-        "status": np.array([STATUSES.index(status) for status in columns["status"]], np.int8),
+        "type": np.array([types[kind] for kind in columns["type"]], np.int8),
+        "status": np.array([statuses[status] for status in columns["status"]], np.int8),
     }
     records = Records(**{**columns, **coded, "runtime": runtimes})
     submit, start, end = (records.columns[name] for name in ("submit", "start", "end"))

@@ -249,6 +249,8 @@ def _jobs_of_trace(directory: Path, content: Mapping[str, Any]) -> Sequence[Job]
     if not isinstance(how["format"], str) or isinstance(how["procs_per_node"], bool | float | str | list | dict):
         raise TraceError(directory / RUN, None, "must say with format and procs_per_node how the trace was read")
     admit("format", how["format"], directory / RUN, key="input.format")
-    chosen = {name: source[name] for name in ("where", "unit") if name in source}
+    chosen = {name: source[name] for name in ("where", "unit", "columns") if name in source}
+    if not isinstance(chosen.get("columns", ""), str):
+        raise TraceError(directory / RUN, None, "must say with columns, a text, which columns of the trace were read")
     trace = read_trace(path, lenient=bool(source.get("lenient")), **how, **chosen)
     return as_rigid(trace.on_machine(nodes))

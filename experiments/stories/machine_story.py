@@ -210,7 +210,8 @@ class MachineStories:
             never = f"job {job_id_text(job_id)} never started: "
             if record.status == "cancelled" and record.start is not None:
                 raise InputError(
-                    f"job {job_id_text(job_id)} has no last run: its user cancelled it while it waited again"
+                    f"job {job_id_text(job_id)} has no last run: its user cancelled it while it waited again, "
+                    "or a limit never allowed the nodes that it would get"
                 )
             if record.status == "cancelled":
                 raise InputError(f"{never}its user cancelled it while it waited")

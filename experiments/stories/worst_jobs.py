@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from operator import attrgetter
+from operator import attrgetter, methodcaller
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.experiments.stories.writer.phrases import amount, duration
 from holdfast.experiments.tables import render
 from holdfast.simulator.results.recording import Recording
-from holdfast.simulator.results.records import JobRecord
+from holdfast.simulator.results.records import ABSENT, Records
 from holdfast.workloads.ground.job_ids import job_id_text
 from holdfast.workloads.ground.units import SECOND
 from holdfast.workloads.ground.wording import in_unit
@@ -16,10 +20,10 @@ from holdfast.workloads.ground.wording import in_unit
 __all__ = ["RANKINGS", "worst", "worst_table"]
 
 #: Title, measure and lower bound of each ranking; a job at the bound is in none.
-RANKINGS: dict[str, tuple[str, Callable[[JobRecord], float], float]] = {
+RANKINGS: dict[str, tuple[str, Callable[[Records], NDArray[Any]], float]] = {
     "wait": ("longest waits", attrgetter("wait"), 0.0),
     "bounded_slowdown": ("largest bounded slowdowns", attrgetter("bounded_slowdown"), 1.0),
-    "lost_node_seconds": ("most lost", attrgetter("lost"), 0.0),
+    "lost_node_seconds": ("most lost", methodcaller("column", "lost"), 0.0),
 }
 
 
@@ -38,20 +42,22 @@ def worst(recording: Recording, most: int) -> Iterator[dict[str, object]]:
     dict
         ``ranking``, and of the job its id, type, nodes, wait [s], bounded slowdown, node-seconds lost, preemptions.
     """
-    came = [record for record in recording.records if record.start is not None and record.end is not None]
+    records = recording.records
+    ended = records.part(records.started & (records.column("end") != ABSENT))
     for name, (_, measure, least) in RANKINGS.items():
-        for record in sorted(came, key=lambda item: (-measure(item), item.job_id))[:most]:
-            if measure(record) > least:
-                yield {
-                    "ranking": name,
-                    "job_id": record.job_id,
-                    "type": record.type.value,
-                    "nodes": record.nodes,
-                    "wait": record.wait / SECOND,
-                    "bounded_slowdown": record.bounded_slowdown,
-                    "lost_node_seconds": record.lost / SECOND,
-                    "preemptions": record.preemptions,
-                }
+        values = measure(ended).astype(np.float64)
+        order = np.lexsort((ended.column("job_id"), -values))[:most]
+        for record in ended.part(order[values[order] > least]):
+            yield {
+                "ranking": name,
+                "job_id": record.job_id,
+                "type": record.type.value,
+                "nodes": record.nodes,
+                "wait": record.wait / SECOND,
+                "bounded_slowdown": record.bounded_slowdown,
+                "lost_node_seconds": record.lost / SECOND,
+                "preemptions": record.preemptions,
+            }
 
 
 def worst_table(recording: Recording, most: int) -> str:

@@ -21,8 +21,8 @@ def submits_between(trace: Trace) -> str:
     >>> submits_between(Trace(jobs, header={"UnixStartTime": "1767225600", "TimeZoneString": "Europe/Berlin"}))
     'Thu 2026-01-01 00:00 to Sun 2026-02-01 00:00 UTC'
     """
-    submits = [job.submit for job in trace.jobs]
-    first, last = min(submits, default=0.0), max(submits, default=0.0)
+    submits = trace.jobs.column("submit")
+    first, last = (float(submits.min()), float(submits.max())) if len(submits) else (0.0, 0.0)
     epoch = trace_epoch(trace.header, first)
     if epoch is None:
         return ""

@@ -82,7 +82,7 @@ def life_of_trace(trace: Trace) -> list[str]:
         clock = LogClock.of_trace(trace)
         begin = f"{state.begin:.15g} s" if clock.epoch is None else clock.show(state.begin, seconds=True)
         lines.append(f"starting state at {begin}: {running} on {size}, {waiting}")
-    withdrawn = sum(job.cancelled_at is not None for job in trace.jobs)
+    withdrawn = int((~np.isnan(trace.jobs.column("cancelled_at"))).sum())
     if withdrawn:
         lines.append(f"withdrawn by their users before they started, and kept: {withdrawn:,}")
     return lines
@@ -177,32 +177,29 @@ def describe(trace: Trace, nodes: int, most: int = 5) -> Description:
     most
         Number of most frequent sizes and walltimes to list.
     """
-    submit = np.array([job.submit for job in trace.jobs])
-    size = np.array([job.nodes for job in trace.jobs], dtype=float)
-    walltime = np.array([job.walltime for job in trace.jobs])
-    runtime = np.array([job.runtime for job in trace.jobs])
+    jobs = trace.jobs
+    submit, size, walltime, runtime = map(jobs.column, ("submit", "nodes", "walltime", "runtime"))
     work = size * runtime
     span = float(np.ptp(submit))
-    work_by_size: Counter[int] = Counter()
-    for job in trace.jobs:
-        work_by_size[job.nodes] += job.nodes * job.runtime  # type: ignore[assignment]  # a float serves as well
-    count = len(trace.jobs)
+    sizes, places = np.unique(size, return_inverse=True)
+    work_by_size = dict(zip(sizes.tolist(), np.bincount(places, work).tolist(), strict=True))
+    count = len(jobs)
     ratio = runtime / walltime
     return Description(
         days=span / _DAY,
         load=float(work.sum() / (nodes * span)) if span else float("nan"),
         sizes=[
-            (value, jobs / count, work_by_size[value] / float(work.sum()))
-            for value, jobs in Counter(job.nodes for job in trace.jobs).most_common(most)
+            (value, frequency / count, work_by_size[value] / float(work.sum()))
+            for value, frequency in Counter(size.tolist()).most_common(most)
         ],
-        requests=[(value, jobs / count) for value, jobs in Counter(walltime.tolist()).most_common(most)],
+        requests=[(value, frequency / count) for value, frequency in Counter(walltime.tolist()).most_common(most)],
         nodes=_quantiles(size),
         walltime=_quantiles(walltime),
         runtime=_quantiles(runtime),
         used=[float(ratio.mean()), *_quantiles(ratio)],
-        at_limit=sum(job.killed for job in trace.jobs) / count,
-        users=len({job.user for job in trace.jobs} - {""}),
-        projects=len({job.project for job in trace.jobs} - {""}),
+        at_limit=int(jobs.column("killed").sum()) / count,
+        users=len({*jobs.texts("user")} - {""}),
+        projects=len({*jobs.texts("project")} - {""}),
     )
 
 

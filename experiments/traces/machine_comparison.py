@@ -61,7 +61,7 @@ def partition_waits(trace: Trace, workload: MachineWorkload, result: Result | No
     """
     machine = workload.machine
     totals = _totals(trace, workload)
-    names = np.array([job.partition for job in trace.jobs], object)
+    names = np.array(trace.jobs.texts("partition"), object)
     waits, simulated = _waits(trace, result)
     rows = []
     for partition in machine.partitions:
@@ -115,7 +115,7 @@ def difference_causes(
     if result is None:
         return found
     waits, simulated = _waits(trace, result)
-    names = np.array([job.partition for job in trace.jobs], object)
+    names = np.array(trace.jobs.texts("partition"), object)
     longer = shorter = False
     for row in partitions:
         if row["recorded"] is None:
@@ -192,15 +192,15 @@ def _totals(trace: Trace, workload: MachineWorkload) -> NDArray[np.int64]:
     """Cores, memory and GPUs that each job requests in its first partition, shape (jobs, 3)."""
     table = workload.table
     rows = [
-        least_use(table, table.needs(request, job.walltime)[0])[2:]
-        for job, request in zip(trace.jobs, workload.requests, strict=True)
+        least_use(table, table.needs(request, walltime)[0])[2:]
+        for walltime, request in zip(trace.jobs.column("walltime").tolist(), workload.requests, strict=True)
     ]
     return np.array(rows, np.int64).reshape(-1, 3)
 
 
 def _waits(trace: Trace, result: Result | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Recorded waits, NaN where they are not known, and simulated ones [s]."""
-    waits = np.array([np.nan if job.wait is None else job.wait for job in trace.jobs], np.float64)
+    waits = trace.jobs.column("wait")
     if result is None:
         return waits, np.full(len(waits), np.nan)
     records = result.records
@@ -209,7 +209,7 @@ def _waits(trace: Trace, result: Result | None) -> tuple[NDArray[np.float64], ND
 
 def _peak(trace: Trace, amounts: NDArray[np.int64], chosen: NDArray[np.bool_]) -> int:
     """The most that jobs held at once by the recorded starts; what ends at an instant makes room at this instant."""
-    starts = np.array([np.nan if job.start is None else job.start for job in trace.jobs], np.float64)
+    starts = trace.jobs.starts
     there = chosen & ~np.isnan(starts)
     if not there.any():
         return 0

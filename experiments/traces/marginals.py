@@ -6,6 +6,7 @@ The functions depend only on a :class:`~holdfast.workloads.logs.trace.Trace`; th
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ SIZE_EDGES: tuple[int, ...] = (1, 129, 256, 257, 384, 640, 802, 1025, 2049)
 
 
 def _column(trace: Trace, name: str) -> Floats:
-    return np.array([getattr(job, name) for job in trace.jobs], dtype=np.float64)
+    return trace.jobs.column(name).astype(np.float64)
 
 
 def _submits(trace: Trace) -> Floats:
@@ -143,11 +144,12 @@ def project_shares(trace: Trace, tops: Sequence[int] = (1, 5, 10), period: float
     ndarray, shape (len(tops),)
         Shares.
     """
-    first = min((job.submit for job in trace.jobs), default=0.0)
+    submits = _column(trace, "submit")
+    numbers = ((submits - submits.min(initial=math.inf)) // period).astype(int).tolist()
     periods: dict[int, Counter[str]] = {}
-    for job in trace.jobs:
-        if job.project:
-            periods.setdefault(int((job.submit - first) // period), Counter())[job.project] += 1
+    for number, project in zip(numbers, trace.jobs.texts("project"), strict=True):
+        if project:
+            periods.setdefault(number, Counter())[project] += 1
     if not periods:
         return np.full(len(tops), np.nan)
     rows = []
@@ -159,14 +161,12 @@ def project_shares(trace: Trace, tops: Sequence[int] = (1, 5, 10), period: float
 
 def _in_batches(trace: Trace, least: int, within: float) -> float:
     """Share of the jobs in sequences of ``least`` or more equal jobs, each within ``gap`` seconds of the last."""
-    jobs = sorted(trace.jobs, key=lambda job: job.submit)
-    lengths = [1]
-    for last, job in pairwise(jobs):
-        if (last.nodes, last.walltime) == (job.nodes, job.walltime) and job.submit - last.submit <= within:
-            lengths[-1] += 1
-        else:
-            lengths.append(1)
-    return sum(length for length in lengths if length >= least) / len(jobs)
+    submit, nodes, walltime = (_column(trace, name) for name in ("submit", "nodes", "walltime"))
+    order = np.argsort(submit, kind="stable")
+    changes = [np.diff(values[order]) for values in (submit, nodes, walltime)]
+    begins = np.concatenate(([True], (changes[1] != 0) | (changes[2] != 0) | (changes[0] > within)))
+    lengths = np.bincount(np.cumsum(begins) - 1)
+    return float(lengths[lengths >= least].sum()) / len(order)
 
 
 #: Origin of each quantity: an input of the generator (built in), a consequence that agrees (emerges), or a known

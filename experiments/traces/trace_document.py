@@ -16,7 +16,7 @@ from holdfast.workloads.logs.clock import LogClock
 from holdfast.workloads.logs.machine_size import ASSUMED
 from holdfast.workloads.logs.trace import Trace
 
-__all__ = ["median_cancelled_wait", "trace_document"]
+__all__ = ["dependent_jobs", "median_cancelled_wait", "trace_document"]
 
 _HOUR = 3600.0
 _QUANTILES = ("p05", "p25", "p50", "p75", "p95")
@@ -48,12 +48,12 @@ def trace_document(
     """
     submits = trace.jobs.column("submit")
     clock = LogClock.of_trace(trace)
-    recorded = np.array([np.nan if job.wait is None else job.wait for job in trace.jobs]) / _HOUR
+    recorded = trace.jobs.column("wait") / _HOUR
     known = ~np.isnan(recorded)
     waits: dict[str, Any] = {"recorded": _waits(recorded[known])}
     if result is not None:
-        simulated = np.array([record.wait for record in result.records]) / (SECOND * _HOUR)
-        waits |= {"simulated": _waits(simulated), "simulated_where_recorded": _waits(simulated[known])}
+        ran, simulated = result.records.started, result.records.wait / (SECOND * _HOUR)
+        waits |= {"simulated": _waits(simulated[ran]), "simulated_where_recorded": _waits(simulated[known & ran])}
     withdrawn = median_cancelled_wait(trace)
     return {
         "source": trace.source or None,
@@ -83,9 +83,14 @@ def trace_document(
             {"walltime_h": walltime / _HOUR, "jobs_share": share} for walltime, share in about.requests
         ],
         "cancelled": None if withdrawn is None else {"jobs": withdrawn[0], "median_wait_h": withdrawn[1] / _HOUR},
-        "dependent_jobs": sum(job.preceding is not None for job in trace.jobs),
+        "dependent_jobs": dependent_jobs(trace),
         "wait_h": waits,
     }
+
+
+def dependent_jobs(trace: Trace) -> int:
+    """Number of jobs that are submitted after another one."""
+    return sum(job_id is not None for job_id in trace.jobs.column("preceding").tolist())
 
 
 def median_cancelled_wait(trace: Trace) -> tuple[int, float] | None:

@@ -93,6 +93,8 @@ def _interval(row: Mapping[str, Any], unit: WaitUnit, sign: int = 1) -> str:
 def _harm(one: Contrast, unit: WaitUnit) -> str:
     """What gets worse while the mean gets better; empty: nothing."""
     row, found = one.wait, []
+    if one.left_out:
+        found.append(f"{one.left_out:,} job{'s' * (one.left_out > 1)} cannot run")
     if row["second_p99"] > _HARM * row["first_p99"] and not one.p99.low < 0:
         values = [unit.text(row[f"{side}_p99"]) for side in ("second", "first")]
         found.append(f"1 % of the jobs wait for more than {' in place of '.join(values)} {unit.name}")

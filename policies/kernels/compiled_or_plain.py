@@ -20,7 +20,7 @@ COMPILE_FROM = 1_000_000
 _steps: Counter[str] = Counter()
 
 
-def compiled_loop(loop: Callable[..., Any], steps: int, kinds: str = "") -> Callable[..., int] | None:
+def compiled_loop(loop: Callable[..., Any], steps: int) -> Callable[..., int] | None:
     """The object code of a loop, if its total number of steps, with ``steps`` more, justifies loading it.
 
     Parameters
@@ -29,33 +29,30 @@ def compiled_loop(loop: Callable[..., Any], steps: int, kinds: str = "") -> Call
         A loop of this folder or of :mod:`holdfast.policies.planning.kernel`.
     steps
         Estimated number of inner steps.
-    kinds
-        A letter for each argument, as in :func:`holdfast.workloads.ground.object_code.object_code`.
     """
     _steps[loop.__name__] += steps
     asked = _steps[loop.__name__]
-    return object_code(loop, kinds, compiles=asked >= COMPILE_FROM) if asked >= LOAD_FROM else None
+    return object_code(loop, compiles=asked >= COMPILE_FROM) if asked >= LOAD_FROM else None
 
 
-def run(loop: Callable[..., int], steps: int, kinds: str = "", **given: Any) -> int:
+def run(loop: Callable[..., Any], steps: int, **given: Any) -> Any:
     """Run a loop, compiled or in Python, whichever is faster; both give the same results.
 
     Parameters
     ----------
     loop
         A loop of this folder.
-    steps, kinds
+    steps
         As in :func:`compiled_loop`.
     **given
-        Its arguments by name: named tuples, or numbers and contiguous arrays, as the letters say, which are changed in
-        place.
+        Its arguments by name: named tuples of numbers and contiguous arrays, which are changed in place.
 
     Returns
     -------
-    int
-        Result of the loop.
+    int or None
+        Result of the loop; of one without a result anything.
     """
-    code = compiled_loop(loop, steps, kinds)
+    code = compiled_loop(loop, steps)
     if code is not None:
         return code(*(given[name] for name in loop.__code__.co_varnames[: loop.__code__.co_argcount]))
     # Python reads lists twice as fast as arrays.

@@ -257,6 +257,33 @@ def plan_starts(
     return plan(queued, steps, PassRule(now, free, rule.depth, 0, 0, rule.never), arrays)
 
 
+def link_queue(waiting: Any, queue: Any, jobs: ReplayJobs, linked: LinkedQueue, never: Any) -> Any:
+    """Link the waiting jobs in queue order; returns the least nodes that one needs, ``never`` if none waits."""
+    top = jobs.total
+    smallest = never
+    last = top
+    for place in range(waiting):
+        job = queue[place]
+        linked.after[last] = job
+        linked.before[job] = last
+        last = job
+        if jobs.nodes[job] < smallest:
+            smallest = jobs.nodes[job]
+    linked.after[last] = top
+    linked.before[top] = last
+    return smallest
+
+
+def awaited_jobs(waiting: Any, queue: Any, jobs: ReplayJobs) -> Any:
+    """Number of awaited jobs that wait or are submitted later."""
+    awaited = 0
+    for place in range(waiting):
+        awaited += jobs.awaited[queue[place]]
+    for job in range(jobs.present, jobs.total):
+        awaited += jobs.awaited[job]
+    return awaited
+
+
 def replay(
     jobs: ReplayJobs, beginning: Beginning, rule: ReplayRule, trial: Trial, running: Runs, linked: LinkedQueue,
     moving: MovingKeys, arrays: Plan,
@@ -272,23 +299,9 @@ def replay(
     ends, by_end = running.ends, running.by_end
     after, before, order = linked
     top = count
-    left = 0
     # No waiting job needs fewer nodes.
-    smallest = never
-    last = top
-    for place in range(waiting):
-        job = queue[place]
-        after[last] = job
-        before[job] = last
-        last = job
-        left += awaited[job]
-        if nodes[job] < smallest:
-            smallest = nodes[job]
-    after[last] = top
-    before[top] = last
-    for job in range(present, count):
-        left += awaited[job]
-
+    smallest = link_queue(waiting, queue, jobs, linked, never)
+    left = awaited_jobs(waiting, queue, jobs)
     coming = present
     head = top
     shadow = 0

@@ -10,7 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast.policies.kernels.compiled_or_plain import run
 from holdfast.policies.planning.costs import CostModel
-from holdfast.policies.planning.kernel import CHAIN, STEPS, SWEEP, chain, chain_any, sweep
+from holdfast.policies.planning.kernel import (
+    STEPS,
+    Choices,
+    Grid,
+    Lines,
+    LineTree,
+    Prices,
+    RowCosts,
+    RowRange,
+    chain,
+    chain_any,
+    sweep,
+)
 from holdfast.workloads.ground.errors import ParameterError
 
 __all__ = ["Solution", "cheapest"]
@@ -84,17 +96,16 @@ def cheapest(
     v, f, s = _check_distribution(values, probabilities, survival)
     mean = float(v @ f)
     v, s = _useful(v, f, s, costs)
-    ckpt = costs.checkpoint_at(v)
-    restart = costs.restart_at(v)
+    checkpoint, restart = costs.checkpoint_at(v), costs.restart_at(v)
     # No checkpoint is written at the last value, and none is read before the first checkpoint.
     v, s = np.concatenate(([0.0], v)), np.concatenate(([1.0], s))
-    ckpt, restart = np.concatenate(([0.0], ckpt)), np.concatenate(([0.0], restart))
-    ckpt[-1] = 0.0
-    prices = {"alpha": costs.alpha, "beta": costs.beta, "gamma": costs.gamma}
+    checkpoint, restart = np.concatenate(([0.0], checkpoint)), np.concatenate(([0.0], restart))
+    checkpoint[-1] = 0.0
+    grid, prices = Grid(v.size - 1, v, s, checkpoint, restart), Prices(costs.alpha, costs.beta, costs.gamma)
     if checkpoints == "all":
-        at, saved, cost = _chain(v, s, ckpt, restart, prices, costs.restart_varies)
+        at, saved, cost = _chain(grid, prices, costs.restart_varies)
     else:
-        at, saved, cost = _sweep(v, s, ckpt, restart, prices, not costs.restart_varies, checkpoints == "none")
+        at, saved, cost = _sweep(grid, prices, not costs.restart_varies, checkpoints == "none")
     return Solution(v[at], np.array(saved, bool), costs.beta * mean + cost)
 
 
@@ -125,66 +136,68 @@ def _useful(v: Floats, f: Floats, s: Floats, costs: CostModel) -> tuple[Floats, 
     return v[keep], s[keep]
 
 
-def _walk(following: Any, saved: Any, start: int, end: int) -> tuple[list[int], list[bool]]:
+def _walk(choices: Choices, start: int, end: int) -> tuple[list[int], list[bool]]:
     """Follow the choices of a row until a checkpoint or the end."""
     at: list[int] = []
     marks: list[bool] = []
     l = start  # noqa: E741 # the paper's index
     while l < end:
-        marks.append(bool(saved[l]))
-        l = int(following[l])  # noqa: E741
+        marks.append(bool(choices.saved[l]))
+        l = int(choices.following[l])  # noqa: E741
         at.append(l)
         if marks[-1]:
             break
     return at, marks
 
 
-def _sweep(
-    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: dict[str, float], monotone: bool, none: bool
-) -> tuple[list[int], list[bool], float]:
-    n = v.size - 1
-    diagonal, m, b, m2, b2 = np.zeros((5, n + 1))
-    second = np.full(n + 1, np.inf)
-    second_at, following, saved, at, at2 = np.zeros((5, n + 1), np.int64)
+def _sweep(grid: Grid, prices: Prices, monotone: bool, none: bool) -> tuple[list[int], list[bool], float]:
+    n = grid.n
+    costs, choices = _buffers(n)
+    shared, own = _lines(n), _lines(n)
 
-    def rows(top: int, bottom: int, *, known: bool) -> None:
+    def compute_rows(top: int, bottom: int, *, known: bool) -> None:
         steps = (top - bottom + 1) * (n - bottom) // 2
         run(
-            sweep, steps // STEPS, SWEEP, n=n, v=v, s=s, ckpt=ckpt, restart=restart, **prices, top=top, bottom=bottom,
-            known=known, monotone=monotone, diagonal=diagonal, second=second, second_at=second_at, following=following,
-            saved=saved, m=m, b=b, at=at, m2=m2, b2=b2, at2=at2,
+            sweep, steps // STEPS, grid=grid, prices=prices, rows=RowRange(top, bottom, int(known), int(monotone)),
+            costs=costs, choices=choices, shared=shared, own=own,
         )  # fmt: skip
 
-    # Without checkpoints row 0 is all there is, and the second bracket stays infinite.
-    rows(0 if none else n - 1, 0, known=none)
-    cost = float(diagonal[0])
-    ends, marks = _walk(following, saved, 0, n)
+    # Without checkpoints row 0 is all there is, and the cost of a reservation with one stays infinite.
+    compute_rows(0 if none else n - 1, 0, known=none)
+    cost = float(costs.diagonal[0])
+    ends, marks = _walk(choices, 0, n)
     while ends[-1] < n:
-        # Rows are not stored, so that the row of each checkpoint in the plan is computed again.
-        c = ends[-1]
-        rows(c, c, known=True)
-        more, flags = _walk(following, saved, c, n)
+        # The choices of earlier rows are not stored: the row of each checkpoint in the plan is computed again.
+        row = ends[-1]
+        compute_rows(row, row, known=True)
+        more, flags = _walk(choices, row, n)
         ends += more
         marks += flags
     marks[-1] = False
     return ends, marks, cost
 
 
-def _chain(
-    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: dict[str, float], any_order: bool
-) -> tuple[list[int], list[bool], float]:
-    n = v.size - 1
-    size = 1 << (n - 1).bit_length()
-    steps = n * (size.bit_length() if any_order else 1)
-    diagonal, m, b = np.zeros((3, n + 1))
-    following = np.zeros(n + 1, np.int64)
-    lines = {"node" if any_order else "at": np.zeros(2 * size if any_order else n + 1, np.int64)}
-    run(
-        chain_any if any_order else chain, steps // STEPS, CHAIN, n=n, v=v, s=s, ckpt=ckpt, restart=restart, **prices,
-        diagonal=diagonal, following=following, m=m, b=b, **lines, size=size,
-    )  # fmt: skip
+def _chain(grid: Grid, prices: Prices, restart_varies: bool) -> tuple[list[int], list[bool], float]:
+    n = grid.n
+    costs, choices = _buffers(n)
+    given: dict[str, Any] = {"grid": grid, "prices": prices, "costs": costs, "choices": choices}
+    if restart_varies:
+        size = 1 << (n - 1).bit_length()
+        tree = LineTree(size, np.zeros(2 * size, np.int64), np.zeros(n + 1), np.zeros(n + 1))
+        run(chain_any, n * size.bit_length() // STEPS, **given, tree=tree)
+    else:
+        run(chain, n // STEPS, **given, lines=_lines(n))
     ends, marks = [0], [True]
     while ends[-1] < n:
-        ends.append(int(following[ends[-1]]))
+        ends.append(int(choices.following[ends[-1]]))
         marks.append(ends[-1] < n)
-    return ends[1:], marks[1:], float(diagonal[0])
+    return ends[1:], marks[1:], float(costs.diagonal[0])
+
+
+def _buffers(n: int) -> tuple[RowCosts, Choices]:
+    costs = RowCosts(np.zeros(n + 1), np.full(n + 1, np.inf), np.zeros(n + 1, np.int64))
+    return costs, Choices(np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64))
+
+
+def _lines(n: int) -> Lines:
+    return Lines(np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1, np.int64))

@@ -67,7 +67,8 @@ class MachineReplay:
     submits, queued
         When each job was submitted, and began to wait [ticks]; of a job that never came, as given.
     gone
-        When a job was cancelled while it waited [ticks]; None: it was not.
+        When a job was cancelled while it waited, or the end of its last run if a limit never let it run again [ticks];
+        None: neither.
     past
         Runs that an outage ended, with the place of the job in ``jobs``, in the order of their ends. ``starts`` has the
         last run of a job.
@@ -203,8 +204,12 @@ def replay_on_machine(
     starts: list[JobStart | None] = [None] * len(jobs)
     gone: list[int | None] = [None] * len(jobs)
     submits, queued = [0] * len(jobs), [0] * len(jobs)
+    # A job that a limit never lets run again leaves the queue with its last run.
+    stopped = {row: run.end for row, run in found.past if found.starts[row] is None}
     for row, place in enumerate(kept):
         starts[place], gone[place] = found.starts[row], found.gone[row]
+        if gone[place] is None:
+            gone[place] = stopped.get(row)
         submits[place], queued[place] = found.submits[row], found.queued[row]
         if starts[place] is None and gone[place] is None:
             left_out[NEVER_ALLOWED] += 1

@@ -65,8 +65,8 @@ class JobRecord(NamedTuple):
     preemptions, shrinks
         Numbers of preemptions and of shrinks.
     status
-        ``completed``, ``killed`` (at its walltime), ``no_show``, or ``cancelled`` (by its user, at ``end``; ``start``
-        is None if it was still waiting).
+        ``completed``, ``killed`` (at its walltime), ``no_show``, or ``cancelled`` (at ``end``, by its user, or because
+        a limit never let it run again; ``start`` is None if it was still waiting).
     lost
         Node-ticks lost to preemptions, and for a stochastic job also in reservations that saved nothing.
     eligible

@@ -178,7 +178,7 @@ class Field(NamedTuple):
         """
         if self.kind == "text":
             return list(cells)
-        known = [cell for cell in cells if cell]
+        known = [cell for cell in cells if cell] if "" in cells else cells
         if self.kind == "number" or not _USUAL.fullmatch("".join(known)):
             return None
         try:

@@ -77,7 +77,7 @@ class SharedJob:
     qos, account
         Its QOS and account; empty: none.
     gone
-        Whether it was cancelled while it did not run.
+        Whether it was cancelled while it did not run, or was preempted and a limit never let it run again.
     served
         Whether a mechanism can serve it: its parts are equal.
     """

@@ -1352,15 +1352,19 @@ class Model:
     # --- accounting ---
 
     def account(self) -> None:
+        for outcome in self.result.values():
+            # A job that a limit keeps from running again leaves the queue with its last run.
+            if outcome.end is None and outcome.segments:
+                outcome.end, outcome.cancelled = max(end for _, end, _ in outcome.segments), True
         ends = [outcome.end for outcome in self.result.values() if outcome.end is not None]
         if not ends:
-            # If no job ends, there is no span to account for.
+            # If no job ran, there is no span to account for.
             self.result.totals = dict.fromkeys(self.result.totals, 0)
             return
-        # A limit may keep a preempted job from running again.
-        ran = [outcome for outcome in self.result.values() if outcome.end is not None or outcome.segments]
-        first, last = min(outcome.submit for outcome in ran if outcome.submit is not None), max(ends)
-        last = max((last, *(end for outcome in self.result.values() for _, end, _ in outcome.segments)))
+        submits = [
+            outcome.submit for outcome in self.result.values() if outcome.submit is not None and outcome.end is not None
+        ]
+        first, last = min(submits), max(ends)
         if self.begin_at is not None:
             first = self.begin_at
         total = len(self.site.nodes) if self.whole else sum(node["cores"] for node in self.site.nodes)

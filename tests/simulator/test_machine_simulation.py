@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast as hf
+from holdfast.experiments.recordings.machine_tables import blocked_jobs_warning
 from holdfast.simulator import simulate
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.units import SECOND
@@ -85,6 +86,29 @@ def test_a_job_on_a_whole_node_counts_all_of_its_cores() -> None:
     result = hf.simulate([rigid(1, 0, 1, 10, 10), rigid(2, 0, 1, 10, 10)], machine=SHARED, requests=requests)
     assert [record.nodes for record in result.records] == [4, 2]
     assert result.accounting.compute == 60 * SECOND
+
+
+def test_a_job_that_a_limit_never_lets_run_again_leaves_the_queue_with_its_last_run() -> None:
+    """Once x1 is free, ``spread`` takes it first: job 2 would get ten cores, and its user may have six."""
+    machine = make_machine(
+        nodes=[{"names": "x1", "cores": 8}, {"names": "y[1-2]", "cores": 2}],
+        partitions=[{"name": "all", "nodes": "ALL", "exclusive": True}],
+        limits=[{"user": "a", "together": {"cores": 6}}],
+    )
+    jobs = [rigid(1, 0, 1, 100, 100, user="b"), rigid(2, 0, 2, 90, 90, user="a"), rigid(3, 300, 2, 10, 10, user="a")]
+    failure = hf.Outage(OutageKind.FAILURE, 50, 200, nodes=1, on="y1", place=0.5)
+    requests = [ResourceRequest(nodes=1), ResourceRequest(nodes=2), ResourceRequest(nodes=2)]
+    result = hf.simulate(jobs, machine=machine, requests=requests, placement="spread", outages=[failure])
+    outcomes = [(record.submit, record.start, record.end, record.status) for record in result.records]
+    assert outcomes == [
+        (0, 0, 100 * SECOND, "completed"),
+        (0, 0, 50 * SECOND, "cancelled"),
+        (None, None, None, "no_show"),
+    ]
+    assert [record.preemptions for record in result.records] == [0, 1, 0]
+    assert result.accounting.lost == 2 * 50 * SECOND
+    reason = "a limit never allows the nodes that the placement chooses"
+    assert blocked_jobs_warning(result) == f"baseline: 1 job never starts and 1 never runs again: {reason}"
 
 
 #: Eight equal nodes that are no pool for the simulator: because of a limit, which is never reached.

@@ -28,13 +28,13 @@ __all__ = [
     "check_plan",
     "choose_machine_size",
     "chosen_run",
+    "given_options",
     "json_file",
     "machine_size",
     "new_directory",
     "read_log",
     "read_options",
     "reading_entry",
-    "told_options",
 ]
 
 
@@ -133,7 +133,7 @@ class ReadOptions(TypedDict):
 _RARE = ("where", "unit", "columns")
 
 
-def told_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of the readers for ``run.json``; rare ones only if they are given."""
     return {name: value for name, value in options.items() if value is not None or name not in _RARE}
 

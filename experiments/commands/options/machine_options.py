@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from holdfast.experiments.commands.options.arguments import READING, LogReading, reading_entry, told_options
+from holdfast.experiments.commands.options.arguments import READING, LogReading, given_options, reading_entry
 from holdfast.experiments.commands.options.simulation_options import (
     Simulation,
     SimulationOptions,
@@ -297,5 +297,5 @@ def _read_log(asked: SimulationOptions, machine: Machine, placement: str, *, dra
         trace.header,
         records_local_time(trace.format, trace.header),
         life.manifest_entry | preparation,
-        {**told_options({**how, "format": trace.format, "procs_per_node": None}), "left_out": dict(trace.excluded)},
+        {**given_options({**how, "format": trace.format, "procs_per_node": None}), "left_out": dict(trace.excluded)},
     )

@@ -12,10 +12,10 @@ from holdfast.experiments.commands.options.arguments import (
     assume_size,
     check_plan,
     choose_machine_size,
+    given_options,
     machine_size,
     read_options,
     reading_entry,
-    told_options,
 )
 from holdfast.experiments.commands.options.lifecycle_options import Life
 from holdfast.simulator.options import Options
@@ -255,7 +255,7 @@ def _trace_simulation(asked: SimulationOptions, trace: Trace, mechanisms: Sequen
     draws_types = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
     typed_jobs = assign(trace, assignment, seed=asked.seed) if draws_types else as_rigid(trace)
     jobs, remarks = life.of_jobs(trace, typed_jobs)
-    reading = told_options({**read_options(asked.reading), "format": trace.format})
+    reading = given_options({**read_options(asked.reading), "format": trace.format})
     entries: dict[str, Any] = {"input": {**reading, "left_out": dict(trace.excluded)}}
     if draws_types:
         entries["preparation"] = preparation_entry(asked.seed, assignment)

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.experiments.commands.options.arguments import choose_machine_size, read_options, told_options
+from holdfast.experiments.commands.options.arguments import choose_machine_size, given_options, read_options
 from holdfast.experiments.commands.options.option_variations import Variation
 from holdfast.experiments.commands.options.planned_runs import PlannedRun
 from holdfast.experiments.commands.options.run_options import LISTED, RunOptions
@@ -63,7 +63,7 @@ def long_run(arguments: RunOptions) -> PlannedRun:
     how = read_options(asked.reading)
     _need_swf(asked.input)
     choice = Choice.of(how["where"], how["unit"])
-    reading = told_options({**how, "format": "swf"})
+    reading = given_options({**how, "format": "swf"})
     trace = read_long_swf(asked.input, lenient=how["lenient"], procs_per_node=how["procs_per_node"], choice=choice)
     nodes = choose_machine_size(asked.nodes, trace, asked.input)
     about_pool, unit = caveats(trace, nodes), trace.unit

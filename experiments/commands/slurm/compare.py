@@ -6,16 +6,17 @@ import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from holdfast.experiments.commands.options.arguments import check_outputs
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.parameters import Nodes, Parameter, Seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from holdfast.experiments.slurm.queue_limits import QueueLimits
+    from holdfast.experiments.slurm.recorded_replay import Replay
     from holdfast.experiments.slurm.submit_lines import JobRequest
     from holdfast.policies.slurm_backfill import SlurmBackfill
     from holdfast.workloads.machines.machine import Machine
@@ -92,70 +93,107 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from holdfast.experiments.slurm.agreement import (
-        AGREEMENT_COLUMNS,
-        DECISION_COLUMNS,
-        RULES,
-        agreement,
-        agreement_table,
-        best_rule,
-        replay_summary,
-        wait_rows,
-    )
     from holdfast.experiments.slurm.placed_replay import is_placed
-    from holdfast.experiments.slurm.recorded_replay import read_replay
-    from holdfast.experiments.slurm.site_snapshot import expand_snapshots
-    from holdfast.experiments.tables import write_csv
+
+    site = None if arguments.config is None else _site(arguments.config)
+    setting = _setting(arguments, site)
+    check_outputs(None if arguments.output is None else f"{arguments.output}.csv", arguments.output)
+    if arguments.machine is not None or any(map(is_placed, arguments.replay)):
+        _compare_machine_replays(arguments, site)
+    else:
+        _compare_pool_replays(arguments, setting)
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """What replays on a pool are compared with.
+
+    Attributes
+    ----------
+    rules, order
+        Backfilling rules, and the order of the queue.
+    lag, interval
+        Longest time that Slurm takes to decide, and from one pass of backfilling to the next [s].
+    nodes
+        Size of the machine; None: that of the log.
+    """
+
+    rules: list[str]
+    order: str
+    lag: float
+    interval: float
+    nodes: int | None
+
+
+def _setting(arguments: Arguments, site: _Site | None) -> _Setting:
+    """The setting that the options and the configuration give."""
+    from holdfast.experiments.slurm.agreement import RULES
     from holdfast.policies.backfilling import BACKFILLING
     from holdfast.policies.order import ORDERS
 
-    site = None if arguments.config is None else _site(arguments.config)
-    rules = list(dict.fromkeys(arguments.backfilling or (RULES if site is None else [site.rule])))
-    interval = 0.0 if site is None else site.interval
-    lag = arguments.lag if arguments.lag is not None else 5.0 + interval
-    size = arguments.nodes if arguments.nodes is not None or site is None else site.nodes
-    order = arguments.order or ("fcfs" if site is None else site.order)
+    known = _Site("", "fcfs", 0.0, None) if site is None else site
+    rules = list(dict.fromkeys(arguments.backfilling or (RULES if site is None else [known.rule])))
+    order = arguments.order or known.order
     _ = ORDERS[order]
     for rule in rules:
         _ = BACKFILLING[rule]
-    table = None if arguments.output is None else f"{arguments.output}.csv"
-    check_outputs(table, arguments.output)
-    if arguments.machine is not None or any(map(is_placed, arguments.replay)):
-        _compare_machine_replays(arguments, site)
-        return
+    lag = arguments.lag if arguments.lag is not None else 5.0 + known.interval
+    nodes = arguments.nodes if arguments.nodes is not None else known.nodes
+    return _Setting(rules, order, lag, known.interval, nodes)
+
+
+def _compare_pool_replays(arguments: Arguments, setting: _Setting) -> None:
+    """Compare replays on a pool of equal nodes."""
+    from holdfast.experiments.slurm.agreement import agreement, agreement_table, replay_summary
+    from holdfast.experiments.slurm.recorded_replay import read_replay
+    from holdfast.experiments.slurm.site_snapshot import expand_snapshots
+
     replays = [
-        read_replay(path, size, *_limits(place))
+        read_replay(path, setting.nodes, *_limits(place))
         for place in arguments.replay
         for path in expand_snapshots([place], "sacct.txt")
     ]
-    if site is not None:
-        options = " ".join(f"--backfilling {shlex.quote(rule)}" for rule in rules)
-        print(f"{arguments.config}: {options} --order {shlex.quote(order)} --lag {lag:g}s")
+    if arguments.config is not None:
+        options = " ".join(f"--backfilling {shlex.quote(rule)}" for rule in setting.rules)
+        print(f"{arguments.config}: {options} --order {shlex.quote(setting.order)} --lag {setting.lag:g}s")
     rows, differences, starts = [], [], []
     for number, replay in enumerate(replays):
         some, wrong, simulated = agreement(
             replay,
-            rules,
+            setting.rules,
             tolerance=arguments.tolerance,
-            lag=lag,
+            lag=setting.lag,
             completing=arguments.completing,
-            order=order,
-            interval=interval if interval > 1 else 0.0,
+            order=setting.order,
+            interval=setting.interval if setting.interval > 1 else 0.0,
         )
         rows += some
         differences += wrong
         starts.append(simulated)
         print(f"{'' if not number else chr(10)}{replay_summary(replay)}\n{agreement_table(some)}")
-    if table is not None and arguments.output is not None:
-        from holdfast.experiments.figures.recording.agreement import plot_agreement
-        from holdfast.experiments.figures.style import save
+    if arguments.output is not None:
+        _write_pool_comparison(arguments.output, replays, rows, differences, starts)
 
-        best = best_rule(rows)
-        figure = plot_agreement(rows, wait_rows(replays, starts, best), best)
-        write_csv(table, rows, AGREEMENT_COLUMNS)
-        write_csv(f"{arguments.output}-decisions.csv", differences, DECISION_COLUMNS)
-        png, pdf = save(figure, arguments.output)
-        print(f"written to {table}, {arguments.output}-decisions.csv, {png}, {pdf}")
+
+def _write_pool_comparison(
+    output: str,
+    replays: Sequence[Replay],
+    rows: list[dict[str, Any]],
+    differences: list[dict[str, Any]],
+    starts: Sequence[Mapping[str, Mapping[int, float]]],
+) -> None:
+    """Write the tables, and draw the waits under the best rule."""
+    from holdfast.experiments.figures.recording.agreement import plot_agreement
+    from holdfast.experiments.figures.style import save
+    from holdfast.experiments.slurm.agreement import AGREEMENT_COLUMNS, DECISION_COLUMNS, best_rule, wait_rows
+    from holdfast.experiments.tables import write_csv
+
+    best = best_rule(rows)
+    figure = plot_agreement(rows, wait_rows(replays, starts, best), best)
+    write_csv(f"{output}.csv", rows, AGREEMENT_COLUMNS)
+    write_csv(f"{output}-decisions.csv", differences, DECISION_COLUMNS)
+    png, pdf = save(figure, output)
+    print(f"written to {output}.csv, {output}-decisions.csv, {png}, {pdf}")
 
 
 def _compare_machine_replays(arguments: Arguments, site: _Site | None) -> None:

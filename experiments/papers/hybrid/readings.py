@@ -3,8 +3,7 @@
 The search simulates whole years in five stages:
 
 1. Start: the preset ``paper`` (:mod:`holdfast.experiments.paper_readings`), the default, and the preset with one
-sentence
-   flipped at a time.
+   sentence flipped at a time.
 2. Screening: a design of resolution V over the ambiguous sentences. It predicts every reading from the effects of
    sentences and of pairs of sentences.
 3. Neighbours: the most promising readings on a few common years, then all neighbours of the best reading until no

@@ -71,6 +71,59 @@ gpu           2   4.5      9.0    8.3  50.0
     assert (told["nodes"], told["unit"], told["machine"]["placement"]) == (16, "processors", "pack")
 
 
+def test_info_counts_the_jobs_that_a_limit_never_lets_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``pack`` takes x1 for its weight, on which user a may not run, unless another job is there."""
+    monkeypatch.chdir(tmp_path)
+    nodes = '[[nodes]]\nnames = "x1"\ncores = 8\nweight = 1\n[[nodes]]\nnames = "y1"\ncores = 2\nweight = 9\n'
+    Path("machine.toml").write_text(
+        f'{nodes}[[partitions]]\nname = "all"\nnodes = "ALL"\nexclusive = true\n'
+        '[[limits]]\nuser = "a"\ntogether = {cores = 6}\n'
+    )
+    words = ["--columns", "id=id,submit=submit,start=start,nodes=nodes,runtime=runtime,walltime=walltime,user=user"]
+    words += ["--machine", "machine.toml"]
+    heading, jobs = (
+        "id,submit,start,nodes,runtime,walltime,user",
+        ["1,0,10,1,60,60,b", "2,0,0,1,60,60,a", "3,90,90,1,6,6,a"],
+    )
+    for rows, waits, count in ((jobs, "mean 0.00 h", 1), (jobs[2:], "no job starts", 1), (jobs[:2], "mean 0.00 h", 0)):
+        Path("log.csv").write_text("\n".join([heading, *rows]))
+        capsys.readouterr()
+        assert cli.main(["info", "log.csv", *words]) == 0
+        captured = capsys.readouterr()
+        assert f"wait, FCFS/EASY    {waits}" in captured.out
+        assert f"{count:,} job never starts: a limit never allows the nodes" in captured.err or not count
+        assert "machine            2 nodes in 1 partition\n" in captured.out
+        assert cli.main(["info", "log.csv", *words, "--json", "-"]) == 0
+        waiting = json.loads(capsys.readouterr().out)["wait_h"]
+        assert waiting["recorded"]["jobs"] == len(rows)
+        assert (0 if waiting["simulated"] is None else waiting["simulated"]["jobs"]) == len(rows) - count
+
+
+@pytest.mark.parametrize(("users", "count"), [("abaa", 2), ("aaaa", 4)])
+def test_jobs_that_a_limit_never_lets_start_are_counted(
+    users: str, count: int, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``spread`` takes x1 first, which has more cores than user a may have; the table of partitions may be empty."""
+    Path("limits.toml").write_text(
+        '[[nodes]]\nnames = "x1"\ncores = 8\n[[nodes]]\nnames = "y[1-2]"\ncores = 2\n'
+        '[[partitions]]\nname = "all"\nnodes = "ALL"\nexclusive = true\n'
+        '[[limits]]\nuser = "a"\ntogether = {cores = 6}\n'
+    )
+    rows = [f"{number},{number},{number % 2 + 1},60,60,{user}" for number, user in enumerate(users)]
+    Path("jobs.csv").write_text("\n".join(["id,submit,nodes,runtime,walltime,user", *rows]))
+    columns = "id=id,submit=submit,nodes=nodes,runtime=runtime,walltime=walltime,user=user"
+    run = ["run", "jobs.csv", "--columns", columns, "--machine", "limits.toml", "--placement", "spread", "-o", "out"]
+    capsys.readouterr()
+    assert cli.main(run) == 0
+    captured = capsys.readouterr()
+    warning = f"baseline: {count} jobs never start: a limit never allows the nodes that the placement chooses"
+    assert captured.err == f"holdfast run: warning: {warning}\n"
+    assert "\n\n\n" not in captured.out
+    assert [row["status"] for row in read_csv("out/jobs-baseline.csv")].count("no_show") == count
+
+
 def test_the_result_is_read_as_any_other(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "log.txt", "--machine", "machine.toml", "--placement", "pack,spread", "-o", "out"]
     assert cli.main(words) == 0
@@ -115,7 +168,7 @@ def test_a_picture_of_events_names_the_commands_that_need_none(place: Path, caps
     assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "out"]) == 0
     assert cli.main(["picture", "use", "out", "-o", "use"]) == 2
     error = capsys.readouterr().err
-    assert "out: has no events-baseline.csv, which a replay on a machine does not write; 'holdfast gantt' and" in error
+    assert "out: has no events-baseline.csv, which a replay on a machine does not write; gantt, explain and" in error
     for words in (["gantt", "out", "-o", "page.html"], ["explain", "out", "3"]):
         assert cli.main(words) == 0
 

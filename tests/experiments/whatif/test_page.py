@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import holdfast as hf
+from holdfast.experiments.whatif.conclusion import conclude
 from holdfast.experiments.whatif.page import render_page
 from tests.experiments.whatif.test_question import LOG
 from tests.support.browser import Browser, chromium
@@ -62,6 +63,14 @@ def test_the_conclusion_is_two_sentences(answer: Any) -> None:
     for contrast in answer.contrasts:
         assert contrast.operation.name.lower() in answer.conclusion.lower()
     assert str(answer).startswith(answer.conclusion)
+
+
+@pytest.mark.parametrize(("left_out", "words"), [(0, ""), (1, "1 job cannot run"), (2_000, "2,000 jobs cannot run")])
+def test_the_conclusion_counts_the_jobs_that_a_shorter_wait_leaves_out(answer: Any, left_out: int, words: str) -> None:
+    gaining = next(contrast for contrast in answer.contrasts if contrast.wait["verdict"] == "gains")
+    found = conclude([replace(gaining, left_out=left_out)], None, "day", answer.time_unit)
+    assert ("cannot run" in found) == bool(words)
+    assert words in found.partition(". ")[0].partition(", but ")[2]
 
 
 @pytest.mark.system

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.experiments.recordings.machine_tables import blocked_jobs_warning
 from holdfast.policies.mechanism import parse_mechanism
 from holdfast.simulator.options import Options
 from holdfast.simulator.results.recording import clock_origin
@@ -72,12 +73,16 @@ def assert_agrees(
     assert_equal(case, simulate_case(case, mechanism), reference, seed)
 
 
-def test_a_job_that_a_limit_keeps_from_running_again_is_accounted_for() -> None:
-    # A malleable job is submitted before all jobs that end, runs on two nodes, is preempted, and is then too large.
+def test_a_job_that_a_limit_keeps_from_running_again_leaves_the_queue_with_its_last_run() -> None:
+    # A malleable job is submitted before all jobs that end, runs on two nodes, and is preempted. After that its place
+    # would include a larger node, on which a limit does not allow it.
     case = with_limits(random_shared_case(5741, most_jobs=40), 741)
     result = simulate_case(case, "CUP-PAA")
-    (start,) = [record.start for record in result.records if record.end is None and record.start is not None]
-    assert all(start < record.submit for record in result.records if record.submit is not None)
+    (record,) = [record for record in result.records if record.status == "cancelled"]
+    assert (record.preemptions, record.submit, record.start) == (1, 166_666_667, 200_000_000)
+    assert result.on_machine is not None
+    assert record.end == max(run.end for _, run in result.on_machine.past)
+    assert blocked_jobs_warning(result).startswith("CUP-PAA: 12 jobs never start and 1 never runs again: a limit ")
     assert_equal(case, result, expected_replay(case, "CUP-PAA"), 5741)
 
 
