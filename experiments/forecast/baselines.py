@@ -136,7 +136,7 @@ def _rank(count: int, level: float) -> int:
 def _binomial_limits(counts: npt.NDArray[np.int64], level: float) -> npt.NDArray[np.int64]:
     """Quantiles, at the confidence of the bounds, of the number of successes in some trials, shape of ``counts``.
 
-    As ``scipy.stats.binom.ppf``, whose import takes longer than the rest of a forecast.
+    As ``scipy.stats.binom.ppf``; its import takes longer than the rest of a forecast.
     """
     from scipy.special import bdtr, bdtrik
 

@@ -61,7 +61,7 @@ class LogWeek:
     jobs
         Running, waiting and later jobs, with their true runtimes.
     compared
-        Ids of the jobs whose starts are compared.
+        Ids of the jobs; their starts are compared.
     places
         Their places in the log, shape (compared,).
     queued, starts

@@ -59,7 +59,7 @@ def seal_json(data: Mapping[str, Any], *, allow_nan: bool = True) -> str:
 
 
 def has_leading_seal(raw: bytes) -> bool:
-    """Whether bytes begin like the result of :func:`seal_json`, whose seal covers only the document itself."""
+    """Whether bytes begin like the result of :func:`seal_json`; its seal covers only the document itself."""
     return raw.lstrip(b"{ \r\n").startswith(f'"{_MARK}"'.encode())
 
 

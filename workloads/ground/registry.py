@@ -369,7 +369,7 @@ def _needs(plugin: type) -> str:
 def parse_parameter(plugin: object, parameter: str, text: str) -> Any:
     """Parse the value of a parameter of a plug-in: a number if possible, otherwise the text.
 
-    A parameter whose default is a number takes no texts, unless its type names some. A number must be in the range that
+    A parameter with a number as default takes no texts, unless its type names some. A number must be in the range that
     the plug-in declares, or in a default range that avoids overflows (:mod:`holdfast.workloads.ground.ranges`).
 
     Raises
