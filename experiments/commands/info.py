@@ -72,13 +72,14 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
     from holdfast.experiments.traces.description import describe, describe_reading, need_jobs
     from holdfast.experiments.traces.trace_document import trace_document
     from holdfast.workloads.logs.known_logs import recognise_log
-    from holdfast.workloads.logs.one_pool import caveats
+    from holdfast.workloads.logs.one_pool import caveats, missing_requests
 
     workload = None
     if arguments.machine.machine is not None:
         check_reading(arguments.nodes, arguments.reading)
         trace, workload = fit_log(arguments.trace, arguments.machine.machine, arguments.reading)
-        nodes, about_pool = trace.nodes or 0, machine_remarks(workload, trace.jobs.texts("user"), arguments.reading)
+        nodes, users = trace.nodes or 0, trace.jobs.texts("user")
+        about_pool = (*machine_remarks(workload, users, arguments.reading), *missing_requests(trace))
     else:
         trace = read_log(arguments.trace, arguments.reading, arguments.nodes)
         nodes = choose_machine_size(arguments.nodes, trace, arguments.trace)

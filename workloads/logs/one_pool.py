@@ -13,7 +13,7 @@ from holdfast.workloads.logs.swf_header import header_sizes
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.logs.work_shares import GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE, QOS_SHARE, QUEUE_SHARE
 
-__all__ = ["RESULT", "caveats"]
+__all__ = ["RESULT", "caveats", "missing_requests"]
 
 #: Smaller shares of the work or of the time are errors of a log.
 _LEAST = 0.01
@@ -70,13 +70,18 @@ FILE, which 'holdfast machine' writes
     parts = [*_partitions(trace, option), *(f"jobs {text}" for text in shared), *_resources(trace)]
     if parts:
         found.append(f"one pool of equal nodes is simulated, and waits will be wrong: {'; '.join([*parts, _REMEDY])}")
-    missing = min(1.0, trace.remarks.get(NO_WALLTIME, 0) / len(trace.jobs))
-    if missing >= _LEAST:
-        found.append(
-            f"{_percent(missing)} of the jobs have no requested walltime, and their runtimes are used as requests: "
-            "backfilling and forecasts then use future knowledge"
-        )
-    return tuple(found)
+    return (*found, *missing_requests(trace))
+
+
+def missing_requests(trace: Trace) -> tuple[str, ...]:
+    """A sentence on jobs without a requested walltime; empty if there are few."""
+    missing = min(1.0, trace.remarks.get(NO_WALLTIME, 0) / max(len(trace.jobs), 1))
+    if missing < _LEAST:
+        return ()
+    return (
+        f"{_percent(missing)} of the jobs have no requested walltime, and their runtimes are used as requests: "
+        "backfilling and forecasts then use future knowledge",
+    )
 
 
 def _partitions(trace: Trace, option: str) -> list[str]:

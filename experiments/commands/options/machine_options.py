@@ -154,8 +154,9 @@ class _MachineInput(NamedTuple):
     ----------
     jobs, workload, prior
         The job table, its requests on the machine, and past usage; None: not known.
-    about, types, lopsided
-        Lines about the log, the types of jobs, and how far these are from the requested shares.
+    about, types, lopsided, caveats
+        Lines about the log, the types of jobs, how far these are from the requested shares, and the requests that the
+        log does not record.
     header, local
         Comments of the log, and whether its dates are local times.
     stored, source
@@ -168,6 +169,7 @@ class _MachineInput(NamedTuple):
     about: str = ""
     types: str = ""
     lopsided: str = ""
+    caveats: tuple[str, ...] = ()
     header: Mapping[str, str] = MappingProxyType({})
     local: bool = False
     stored: Mapping[str, Any] = MappingProxyType({})
@@ -243,7 +245,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         prepared=True,
         types=given.types,
         lopsided=given.lopsided,
-        caveats=machine_remarks(given.workload, given.jobs.texts("user"), reading),
+        caveats=(*machine_remarks(given.workload, given.jobs.texts("user"), reading), *given.caveats),
         unit=unit,
         prior=given.prior,
         on_machine=given.workload,
@@ -270,6 +272,7 @@ def _read_log(asked: SimulationOptions, machine: Machine, placement: str, *, dra
     from holdfast.workloads.hybrid.assignment import as_rigid, assign
     from holdfast.workloads.hybrid.recorded_types import spot_jobs
     from holdfast.workloads.hybrid.type_balance import imbalance
+    from holdfast.workloads.logs.one_pool import missing_requests
     from holdfast.workloads.logs.readers import records_local_time
     from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
 
@@ -294,6 +297,7 @@ def _read_log(asked: SimulationOptions, machine: Machine, placement: str, *, dra
         describe_reading(trace) + remarks,
         composition(jobs, trace.unit, spot_jobs(trace, asked.assignment.types)) if drawn else "",
         imbalance(trace, jobs, asked.assignment) if drawn else "",
+        missing_requests(trace),
         trace.header,
         records_local_time(trace.format, trace.header),
         life.manifest_entry | preparation,

@@ -109,6 +109,7 @@ def read_machine_present(question: Question) -> Present:
     from holdfast.simulator.machine_rules import check_machine_replay
     from holdfast.simulator.options import Options
     from holdfast.workloads.logs.clock import LogClock
+    from holdfast.workloads.logs.one_pool import missing_requests
     from holdfast.workloads.outages.file import read_outages
 
     asked, rules = question.present, question.rules
@@ -136,6 +137,7 @@ def read_machine_present(question: Question) -> Present:
     notes = [
         *question.notes,
         *machine_remarks(workload, trace.jobs.texts("user"), rules.reading),
+        *missing_requests(trace),
         *([state.describe_excluded_jobs()] if state.left_out else []),
         "running jobs are placed anew on the machine, and these forecasts have not been tested on the past",
     ]

@@ -319,6 +319,22 @@ def test_resources_that_no_job_names_are_warned_of(
     assert printed.out.split("memory [GiB]")[1].split()[1] == "59"
 
 
+@pytest.mark.parametrize("limit", ["20", ""])
+def test_requests_that_are_not_recorded_are_warned_of_as_on_a_pool(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: str
+) -> None:
+    machine, log = tmp_path / "machine.toml", tmp_path / "log.txt"
+    machine.write_text('[[nodes]]\nnames = "n1"\ncores = 4\n[[partitions]]\nname = "p"\nnodes = "ALL"\n')
+    log.write_text(
+        "JobID|Submit|Start|ElapsedRaw|TimelimitRaw|NNodes|State|ReqTRES\n"
+        f"1|1000|1000|600|{limit}|1|COMPLETED|cpu=2\n2|1900|1900|600|{limit}|1|COMPLETED|cpu=2\n"
+    )
+    for words in (["run"], ["info"], ["forecast", "--at", "900", "--nodes", "1", "--walltime", "600"]):
+        cli.main([words[0], str(log), "--machine", str(machine), *words[1:]])
+        printed = capsys.readouterr()
+        assert ("100 % of the jobs have no requested walltime" in printed.err + printed.out) == (not limit)
+
+
 def test_limits_that_no_job_can_reach_are_warned_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
