@@ -5,6 +5,7 @@ Source: squeue(1); docs/forecast.md shows how to make the file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from holdfast.workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
 from holdfast.workloads.logs.sacct_values import (
     ARRAY,
     expand_tasks,
+    is_local,
     is_missing,
     parse_clock,
     parse_count,
@@ -28,7 +30,7 @@ from holdfast.workloads.logs.sacct_values import (
 )
 from holdfast.workloads.logs.slurm_json import jobs_of_document
 
-__all__ = ["QUEUE_COLUMNS", "QueueRow", "looks_like_squeue", "parse_queue", "read_queue"]
+__all__ = ["QUEUE_COLUMNS", "QueueRow", "has_local_dates", "looks_like_squeue", "parse_queue", "read_queue"]
 
 #: Format of ``squeue -o`` for output that is not JSON.
 QUEUE_COLUMNS = "%i|%T|%V|%S|%l|%D|%u|%a|%r"
@@ -44,6 +46,8 @@ _RUNNING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STAG
 _NOT_YET = ("dependency", "jobheld", "begintime", "held", "reservation", "jobarraytasklimit")
 #: Most digits of a priority, and one.
 _DIGITS = 13
+#: A date as Slurm writes it, with the zone behind it, if there is one.
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\dT[0-9:.+Z-]+")
 #: Slurm's numbers for no limit.
 _NO_LIMIT = frozenset({"4294967294", "4294967295"})
 #: A year: what a job without a limit may take [s].
@@ -109,6 +113,18 @@ def looks_like_squeue(text: str) -> bool:
         return '"jobs"' in text and '"job_state"' in text
     # The long format begins with a date.
     return any("JOBID" in names and names & _OWN for names in map(_header_names, text.split("\n", 2)[:2]))
+
+
+def has_local_dates(text: str) -> bool:
+    """Whether columns of squeue have dates without a zone, which are the local time of the cluster.
+
+    >>> has_local_dates("JOBID|STATE|SUBMIT_TIME|TIME_LIMIT\\n7|PENDING|2026-11-22T06:10:00|1:00:00")
+    True
+    >>> has_local_dates("JOBID|STATE|SUBMIT_TIME|TIME_LIMIT\\n7|PENDING|1795327800|1:00:00")
+    False
+    """
+    # JSON has seconds; its dates are those in the words of users.
+    return not text.lstrip().startswith("{") and any(map(is_local, _DATE.findall(text)))
 
 
 def _header_names(line: str) -> set[str]:

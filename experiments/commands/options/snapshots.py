@@ -44,6 +44,7 @@ def queue_clock(queue: str, at: str | None, trace: Trace, rows: Sequence[QueueRo
                 "the later time counts; times must be UTC, or seconds as SLURM_TIME_FORMAT=%s squeue writes them"
             )
             clock = Clock(latest, f"last event in {name}, later than the {clock.source}")
+    assumptions += _mixed_clocks(queue, at, trace, clock)
     running = [row for row in rows if row.start is not None and row.start <= clock.at]
     over = sum(clock.at > (row.start or 0.0) + row.walltime + _OVERDUE for row in running)
     if over:
@@ -52,6 +53,29 @@ def queue_clock(queue: str, at: str | None, trace: Trace, rows: Sequence[QueueRo
             f"{name} is older, give its time with --at"
         )
     return clock
+
+
+def _mixed_clocks(queue: str, at: str | None, trace: Trace, clock: Clock) -> list[str]:
+    """A sentence if dates without a zone meet seconds since 1970 in log, queue and time of the queue; else none."""
+    from holdfast.workloads.ground.files import read_text
+    from holdfast.workloads.logs.readers import records_local_time
+    from holdfast.workloads.logs.squeue import has_local_dates
+
+    name = Path(queue).name
+    is_local = {
+        Path(trace.source).name: records_local_time(trace.format, trace.header),
+        name: has_local_dates(read_text(queue)),
+    }
+    # A date of --at is on the clock of the log.
+    if at is None and is_local[name]:
+        is_local[f"the {clock.source}"] = False
+    local, absolute = ([source for source, found in is_local.items() if found is kind] for kind in (True, False))
+    if not (local and absolute):
+        return []
+    return [
+        f"{' and '.join(local)}: dates without a zone, taken as UTC beside {' and '.join(absolute)}; times are wrong "
+        "where the cluster's zone is another (SLURM_TIME_FORMAT=%s avoids it)"
+    ]
 
 
 def sshare_usage(

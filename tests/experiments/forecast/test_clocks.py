@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +214,48 @@ def test_usage_needs_a_queue(site: Path, capsys: pytest.CaptureFixture[str]) -> 
     given = ["forecast", str(site / "sacct.txt"), "--at", "2026-11-21T20:05", "--machine", "8"]
     assert cli.main([*given, "--usage", str(site / "sshare.txt")]) == 2
     assert "--usage is current usage: give the current jobs with --queue" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("log_is_local", "queue_is_local", "at", "said"),
+    [
+        (False, False, False, ""),
+        (True, True, True, ""),
+        (True, True, False, "sacct.txt and queue.txt: dates without a zone, taken as UTC beside the modification time"),
+        (False, True, True, "queue.txt: dates without a zone, taken as UTC beside sacct.txt;"),
+        (True, False, False, "sacct.txt: dates without a zone, taken as UTC beside queue.txt;"),
+    ],
+)
+def test_dates_without_a_zone_beside_seconds_are_an_assumption(
+    site: Path, capsys: pytest.CaptureFixture[str], log_is_local: bool, queue_is_local: bool, at: bool, said: str
+) -> None:
+    def date(seconds: int, local: bool) -> str:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") if local else str(seconds)
+
+    if log_is_local:
+        log = site / "sacct.txt"
+        log.write_text(re.sub(r"\b17\d{8}\b", lambda found: date(int(found[0]), True), log.read_text()))
+    start, submit = date(HOUR - 2640, queue_is_local), date(HOUR - 2340, queue_is_local)
+    queue = site / "queue.txt"
+    queue.write_text(
+        "JOBID|STATE|SUBMIT_TIME|START_TIME|TIME_LIMIT|NODES|USER|ACCOUNT|REASON\n"
+        f"101|RUNNING|{start}|{start}|1:10:00|8|ann|physics|None\n102|PENDING|{submit}|N/A|1:00:00|8|ann|physics|None\n"
+    )
+    os.utime(queue, (HOUR, HOUR))
+    moment = ["--at", date(HOUR, True)] if at else []
+    words = [
+        str(site / "sacct.txt"),
+        "--queue",
+        str(queue),
+        "--machine",
+        "8",
+        "--draws",
+        "3",
+        "--workers",
+        "1",
+        *moment,
+    ]
+    assert cli.main(["forecast", *words]) == 0
+    warned = [line for line in capsys.readouterr().err.splitlines() if "dates without a zone" in line]
+    assert len(warned) == bool(said)
+    assert said in "".join(warned)
