@@ -138,6 +138,7 @@ def simulate_shared_nodes(
         withdrawn=machine.usage.withdrawn if table.has("cancelled_at") else None,
         origin=origin,
         table=table,
+        begin=None if state is None else state.begin + origin,
         malleable_setup=machine.usage.malleable_setup,
         unit=machine_unit(workload.machine),
         down=down,

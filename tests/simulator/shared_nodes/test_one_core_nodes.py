@@ -11,6 +11,9 @@ import pytest
 from holdfast.policies.mechanism import parse_mechanism
 from holdfast.simulator.machine.prior_state import PastUsage, PriorState
 from holdfast.simulator.options import Options
+from holdfast.simulator.results.catalogue import WALL_CLOCK
+from holdfast.simulator.results.measured_simulation import WHOLE, MeasuredWindow
+from holdfast.simulator.results.metrics import summarize
 from holdfast.simulator.results.recording import clock_origin
 from holdfast.simulator.results.result import Result
 from holdfast.simulator.shared_simulation import simulate_shared_nodes
@@ -32,6 +35,11 @@ EVERY = ("baseline", *MECHANISMS)
 
 def outcomes(result: Result) -> list[tuple[object, ...]]:
     return [(row.start, row.end, row.preemptions, row.shrinks, row.lost) for row in result.records]
+
+
+def metrics(result: Result, window: MeasuredWindow) -> dict[str, object]:
+    found = summarize(result, window=window)
+    return {name: value for name, value in found.items() if name not in WALL_CLOCK and name != "mechanism"}
 
 
 def one_core_nodes(table: Table) -> MachineWorkload:
@@ -79,6 +87,9 @@ def test_jobs_that_run_at_the_beginning_equal_one_pool(mechanism: str, seeds: ra
         result, pool = on_one_core_nodes(table, mechanism), simulate(table.jobs, table.nodes, mechanism)
         assert outcomes(result) == outcomes(pool), seed
         assert result.accounting == pool.accounting
+        for window in (WHOLE, MeasuredWindow(warmup=1.0)):
+            ours, theirs = (metrics(one, window) for one in (result, pool))
+            assert ours == pytest.approx(theirs, nan_ok=True), (seed, window)
 
 
 @pytest.mark.parametrize("seeds", in_parts(range(8), 2))
