@@ -52,8 +52,8 @@ def test_every_text_comes_back(texts: list[tuple[str, str, str]]) -> None:
     for row, (name, comment, command) in zip(found, texts, strict=True):
         # A line of blanks alone is no line of a text.
         assert [row["JobName"], row["Comment"], row["SubmitLine"]] == [
-            "\n".join(part for part in told.split("\n") if part.strip()) if "\n" in told else told
-            for told in (name, comment, command)
+            "\n".join(part for part in value.split("\n") if part.strip()) if "\n" in value else value
+            for value in (name, comment, command)
         ]
         assert (row["User"], row["NNodes"], row["State"], row["ExitCode"]) == ("ann", "2", "COMPLETED", "0:0")
 
