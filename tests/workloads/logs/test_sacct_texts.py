@@ -43,6 +43,14 @@ inner = st.text("abz|\n: -", max_size=8).filter(lambda name: "\n\n" not in name)
 hard = st.just("a") | inner.map(lambda name: f"a{name}z")
 
 
+def test_a_record_with_a_separator_and_a_line_break_is_no_part_of_the_one_above() -> None:
+    found = cells(line(1), line(2, name="a|z", comment="b\n|c"))
+    assert [(row["JobID"], row["JobName"], row["Comment"], row["SubmitLine"]) for row in found] == [
+        ("1", "run", "", "sbatch a.sh"),
+        ("2", "a|z", "b\n|c", "sbatch a.sh"),
+    ]
+
+
 @settings(max_examples=60)
 @given(st.lists(st.tuples(hard, hard, hard), min_size=1, max_size=4))
 def test_every_text_comes_back(texts: list[tuple[str, str, str]]) -> None:
