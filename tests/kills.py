@@ -95,9 +95,9 @@ def kills(command: str, times: int, seed: int, place: Path) -> Counter[str]:
         time.sleep(1.2 if command == "reproduce" else 0)  # workers end with their parent
         kind = _judge(out, command, wholes[1] if older else {}, wholes[0])
         waiting = "" if kind.startswith("MIX") or not list(out.glob(".*.new")) else ", on its way"
-        told = f"{'over an older one' if older else 'from nothing'}: {kind}{waiting}"
-        found[told] += 1
-        print(f"{command} {number + 1}: {told}", file=sys.stderr, flush=True)
+        case = f"{'over an older one' if older else 'from nothing'}: {kind}{waiting}"
+        found[case] += 1
+        print(f"{command} {number + 1}: {case}", file=sys.stderr, flush=True)
         if waiting:
             settle_all(out)
             if _judge(out, command, wholes[1] if older else {}, wholes[0]).startswith("MIX"):

@@ -95,8 +95,8 @@ def check(directory: Path) -> list[str]:
     words = ["reproduce", "--quick", "-o", "reproduction", "--workers", "1"]
     found = call([*words, *(word for name in some for word in ("--only", name))], directory)
     last = found.stdout.strip().splitlines()[-1:]
-    told = f"not run: beyond-sensitivity: it needs the package SALib; install it with {install_words('study')}"
-    expect("reproduce", found.returncode == 0 and last == [told], found)
+    line = f"not run: beyond-sensitivity: it needs the package SALib; install it with {install_words('study')}"
+    expect("reproduce", found.returncode == 0 and last == [line], found)
     done = {path.name for path in (directory / "reproduction").glob("*.csv")}
     kept = {"checkpoint-intro-verdicts.csv", "checkpoint-table1-verdicts.csv"} <= done
     expect("the other experiments", kept and not any(name.startswith("beyond") for name in done), found)

@@ -1,4 +1,4 @@
-"""What the benchmarks tell is read, judged and kept."""
+"""What the benchmarks print is read, judged and kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.requests.log_requests import LogRequests, RecordedJob
 from tests.benchmarks.__main__ import BENCHMARKS, Benchmark, record, run, show
-from tests.benchmarks.figures import Figure, tell
+from tests.benchmarks.figures import Figure, print_figure
 from tests.benchmarks.machine_waits import mean_wait, on_one_pool
 
 FIGURES = [
@@ -24,9 +24,9 @@ FIGURES = [
 ]
 
 
-def test_a_figure_is_read_as_it_was_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_figure_is_read_as_it_was_printed(capsys: pytest.CaptureFixture[str]) -> None:
     for figure in FIGURES:
-        tell(*figure)
+        print_figure(*figure)
     assert [Figure.of(line) for line in capsys.readouterr().out.splitlines()] == FIGURES
     assert [figure.met for figure in FIGURES] == [None, False, True, False, True]
     assert Figure.of("a line | with | bars | in | it") is None

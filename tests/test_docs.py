@@ -111,8 +111,8 @@ def prose_of(path: Path) -> str:
     """Docstrings and comments of a module, without line breaks."""
     source = path.read_text()
     nodes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    told = [ast.get_docstring(node) or "" for node in ast.walk(syntax_tree(source)) if isinstance(node, nodes)]
-    return " ".join(" ".join([*told, *re.findall(r"#:? (.*)", source)]).split())
+    docstrings = [ast.get_docstring(node) or "" for node in ast.walk(syntax_tree(source)) if isinstance(node, nodes)]
+    return " ".join(" ".join([*docstrings, *re.findall(r"#:? (.*)", source)]).split())
 
 
 @pytest.mark.parametrize("package", [*PACKAGES, "tests"])

@@ -68,12 +68,12 @@ def test_job_tables_are_read_and_replayed_as_before(place: Path) -> None:
 def test_results_are_read(place: Path, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     needs_events = not words.startswith(("explain run --worst", "compare"))
     status = cli.main(words.split())
-    told = capsys.readouterr().err
+    error = capsys.readouterr().err
     if place.name == FIRST and needs_events:
         assert status == 2
-        assert told == f"holdfast {words.split()[0]}: error: run: {TIMELINE}\n"
+        assert error == f"holdfast {words.split()[0]}: error: run: {TIMELINE}\n"
     else:
-        assert (status, told) == (0, "")
+        assert (status, error) == (0, "")
 
 
 def test_results_hold_what_they_held(place: Path) -> None:
@@ -92,9 +92,9 @@ def test_results_hold_what_they_held(place: Path) -> None:
 
 
 def test_plans_are_read_with_a_warning(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = json.loads((place / "plan.json").read_text())
+    document = json.loads((place / "plan.json").read_text())
     plan = read_plan("plan.json")
-    assert plan.length.tolist() == [row["length"] for row in told["reservations"]]
+    assert plan.length.tolist() == [row["length"] for row in document["reservations"]]
     assert hf.ReservationPlan.from_json((place / "plan.json").read_text()) == plan
     capsys.readouterr()
     assert cli.main(["submit", "plan.json", "-o", "chain", "--nodes", "1", "--", "true"]) == 0
@@ -102,8 +102,8 @@ def test_plans_are_read_with_a_warning(place: Path, capsys: pytest.CaptureFixtur
 
 
 def test_costs_are_read_with_a_warning(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = json.loads((place / "costs.json").read_text())["all"]
-    assert read_costs("costs.json").costs_for(None) == (told["alpha"], told["beta"], told["gamma"])
+    costs = json.loads((place / "costs.json").read_text())["all"]
+    assert read_costs("costs.json").costs_for(None) == (costs["alpha"], costs["beta"], costs["gamma"])
     capsys.readouterr()
     assert cli.main(["plan", "exponential", "--mean", "1h", "--n", "9", "--costs", "costs.json"]) == 0
     assert capsys.readouterr().err == f"holdfast plan: warning: costs.json {UNSEALED}\n"

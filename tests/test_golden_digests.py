@@ -36,5 +36,5 @@ def test_every_digest_belongs_to_a_run() -> None:
 def test_a_difference_is_a_line() -> None:
     known = {"a": {"x.csv": "1", "y.csv": "2", "z.csv": "3"}, "b": {}}
     now = {"a": {"x.csv": "1", "y.csv": "9", "w.csv": "3"}, "c": {}}
-    told = ["a: y.csv: changed", "a: z.csv: missing", "a: w.csv: new", "b: no longer a run", "c: a new run"]
-    assert differences(known, now) == told
+    lines = ["a: y.csv: changed", "a: z.csv: missing", "a: w.csv: new", "b: no longer a run", "c: a new run"]
+    assert differences(known, now) == lines

@@ -67,8 +67,8 @@ def test_a_trace_is_simulated_as_it_is() -> None:
     result = hf.simulate(trace, order="sjf")
     assert result.records == simulate(hf.as_rigid(trace), trace.nodes, order="sjf").records
     jobs = hf.prepare(trace, seed=3)
-    told = hf.simulate(JobTable(jobs), nodes=trace.nodes, mechanism="N-PAA")
-    assert told.records == simulate(jobs, trace.nodes, "N-PAA").records
+    hybrid = hf.simulate(JobTable(jobs), nodes=trace.nodes, mechanism="N-PAA")
+    assert hybrid.records == simulate(jobs, trace.nodes, "N-PAA").records
 
 
 def test_a_job_table_needs_a_machine() -> None:
@@ -101,8 +101,8 @@ def test_a_dataframe_is_simulated_as_a_trace_or_a_job_table(tmp_path: Path) -> N
     jobs = hf.prepare(trace, seed=3, no_show_share=0.5)
     hf.write_job_table(jobs, tmp_path / "jobs.csv")
     table = pd.read_csv(tmp_path / "jobs.csv")
-    told = hf.simulate(table, trace.nodes, "CUA-SPAA")
-    assert told.records == hf.simulate(jobs, trace.nodes, "CUA-SPAA").records
+    result = hf.simulate(table, trace.nodes, "CUA-SPAA")
+    assert result.records == hf.simulate(jobs, trace.nodes, "CUA-SPAA").records
     long = pd.DataFrame({"submit": [0], "nodes": [1], "runtime": [90.0], "walltime": [60.0]})
     assert hf.simulate(long, 1).jobs.loc[0, ["end", "status"]].tolist() == [60.0, "killed"]
 
@@ -119,10 +119,10 @@ def test_a_dataframe_is_simulated_as_a_trace_or_a_job_table(tmp_path: Path) -> N
         ({"submit": 0, "nodes": 1, "runtime": None}, "the DataFrame: row 1: runtime"),
     ],
 )  # fmt: skip
-def test_a_dataframe_that_is_no_workload_is_told_in_a_sentence(columns: dict[str, object], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence) as told:
+def test_a_dataframe_that_is_no_workload_is_refused_in_a_sentence(columns: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as refused:
         hf.simulate(pd.DataFrame({name: [value] for name, value in columns.items()}), 4)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_results_are_compared_by_label() -> None:
@@ -141,7 +141,7 @@ def test_results_are_compared_by_label() -> None:
         hf.compare(results, "wait")
 
 
-def test_parameters_that_do_not_exist_are_told() -> None:
+def test_parameters_that_do_not_exist_are_refused() -> None:
     with pytest.raises(InputError, match="unknown parameter 'node': did you mean nodes"):
         hf.generate(node=3)
     with pytest.raises(InputError, match="either a configuration file or its tables"):
@@ -249,13 +249,13 @@ hf.figures.plot_nothing()
 
 @pytest.mark.system
 def test_a_type_checker_sees_the_types_of_a_users_script(tmp_path: Path) -> None:
-    told = _user_script(tmp_path)
-    revealed = re.findall(r'script.py:(\d+): note: Revealed type is "([\w.]+)', told)
+    output = _user_script(tmp_path)
+    revealed = re.findall(r'script.py:(\d+): note: Revealed type is "([\w.]+)', output)
     assert [(int(line), name.rpartition(".")[2]) for line, name in revealed] == [
         *((5, "Trace"), (6, "DataFrame"), (7, "Result"), (8, "DataFrame"), (9, "ReservationPlan"), (10, "Figure")),
         *((11, "DataFrame"), (12, "Gains")),
     ]
-    refused = re.findall(r"script.py:(\d+): error: .*\[([\w-]+)\]", told)
+    refused = re.findall(r"script.py:(\d+): error: .*\[([\w-]+)\]", output)
     assert refused == [("13", "arg-type"), ("14", "attr-defined"), ("15", "attr-defined")]
 
 

@@ -130,13 +130,13 @@ def test_an_altered_hold_is_seen_by_its_own_law(name: str) -> None:
     ), found
 
 
-def test_a_case_is_made_small_and_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_case_is_made_small_and_printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def faults(case: Case, *, measured: bool = True) -> list[str]:
         return ["two jobs that are wide"] if sum(job.nodes > 3 for job in case.jobs) >= 2 else []
 
     assert [job.job_id for job in smallest(CASE, lambda case: bool(faults(case))).jobs] == [2, 3]
     monkeypatch.setattr(search, "faults", faults)
     assert search.main(["--count", "40", "--seed", "4", "--shown", "1"]) == 1
-    told = capsys.readouterr().out
-    assert "40 simulations of " in told
-    assert told.count("# case") == 1
+    output = capsys.readouterr().out
+    assert "40 simulations of " in output
+    assert output.count("# case") == 1

@@ -141,8 +141,8 @@ def _grid(line: str, jobs: str = "seeds = 0\njobs = 9") -> Callable[[Path], obje
 
 
 def _order(place: Path) -> None:
-    told = json.loads((place / "run" / "run.json").read_text())["options"]
-    reseal(place / "run", options=told | {"order": f"{NAME}:key"})
+    options = json.loads((place / "run" / "run.json").read_text())["options"]
+    reseal(place / "run", options=options | {"order": f"{NAME}:key"})
 
 
 def _format(place: Path) -> None:
@@ -166,16 +166,16 @@ def _archive(place: Path, key: str) -> None:
     item = find_experiment("beyond-orders")
     new = place / "archive"
     new.mkdir()
-    told = open_result(place / "experiments", "checkpoint-table1.json").content
+    content = open_result(place / "experiments", "checkpoint-table1.json").content
     parameters = json.loads(json.dumps(vars(item.quick))) | {"jobs": 30, "traces": 2, key: [f"{NAME}:key"]}
-    seal(new, f"{item.id}.json", {**told, "experiment": item.id, "parameters": parameters})
+    seal(new, f"{item.id}.json", {**content, "experiment": item.id, "parameters": parameters})
 
 
 def _plan(place: Path) -> None:
     assert cli.main(["plan", "uniform", "--min", "1h", "--max", "2h", "--json", "plan.json"]) == 0
-    told = json.loads((place / "plan.json").read_text())
-    told.pop("digest", None)
-    (place / "plan.json").write_text(json.dumps({**told, "strategy": f"{NAME}:strategy"}))
+    document = json.loads((place / "plan.json").read_text())
+    document.pop("digest", None)
+    (place / "plan.json").write_text(json.dumps({**document, "strategy": f"{NAME}:strategy"}))
 
 
 READ = "--mechanism baseline"
@@ -364,13 +364,13 @@ def test_without_trust_no_file_names_code(name: str, place: Path, capsys: pytest
     plant.put(place)
     for words in plant.words:
         capsys.readouterr()
-        status, told = exit_status(words), capsys.readouterr().err
+        status, error = exit_status(words), capsys.readouterr().err
         assert not ran(place), words
-        assert status == 2, (words, told)
-        assert f"{NAME}:" in told, words
-        assert "add --trust" in told, words
-        assert len(told.splitlines()) == 1, (words, told)
-        assert "Traceback" not in told
+        assert status == 2, (words, error)
+        assert f"{NAME}:" in error, words
+        assert "add --trust" in error, words
+        assert len(error.splitlines()) == 1, (words, error)
+        assert "Traceback" not in error
 
 
 @pytest.mark.parametrize(
@@ -452,7 +452,7 @@ def test_every_module_that_reads_files_is_accounted_for() -> None:
             if names & _READING:
                 reading.add(path.relative_to(ROOT).as_posix())
     assert reading == set(FILES)
-    assert {told for told in FILES.values() if told in PLANTS}
+    assert {plant for plant in FILES.values() if plant in PLANTS}
 
 
 def _apart(item: ast.expr) -> bool:

@@ -100,10 +100,11 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
     if known is not None:
         document["known_log"] = {"certainty": known.certainty, **asdict(known.log)}
     if workload is not None:
-        from holdfast.experiments.traces.machine_comparison import comparison_text, partition_waits
+        from holdfast.experiments.traces.machine_comparison import MachineComparison
 
-        print(f"\n{comparison_text(trace, workload, result)}")
-        document["partitions"] = [_partition_entry(row) for row in partition_waits(trace, workload, result)]
+        beside = MachineComparison(trace, workload, result)
+        print(f"\n{beside}")
+        document["partitions"] = [_partition_entry(row) for row in beside.partitions]
     if arguments.plot:
         from holdfast.experiments.figures.planning.waits import plot_trace
         from holdfast.experiments.figures.style import save

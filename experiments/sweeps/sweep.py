@@ -314,15 +314,15 @@ def _carry_out(
     bar: RunBar,
 ) -> None:
     by_key = {run.key: run for run in missing}
-    said: set[str] = set()
+    reported: set[str] = set()
     with workforce.assemble() as pool, bar:
         for outcome in carry_out(simulate_runs, missing, pool, kept.flush):
             run = by_key[outcome.key]
             if outcome.error:
                 shown.failures[run.key] = Failure(run, outcome.error, outcome.trace)
-                if outcome.error not in said:
+                if outcome.error not in reported:
                     bar.say(f"failed ({run.label}): {outcome.error}")
-                said.add(outcome.error)
+                reported.add(outcome.error)
             else:
                 tables.add(run, kept.write(run, outcome))
                 shown.refresh()

@@ -15,6 +15,7 @@ from holdfast.workloads.logs.machine_size import ASSUMED
 from holdfast.workloads.logs.starting_state import find_starting_state, is_cut
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["Description", "composition", "describe", "describe_reading", "life_of_trace", "list_counts", "need_jobs"]
 
@@ -106,20 +107,19 @@ def composition(jobs: Sequence[Job], unit: str = "nodes", spot: int = 0) -> str:
     >>> composition([one, two])
     'types: rigid 1 job, 128 node-hours (80 %); on-demand 1 job, 32 node-hours (20 %)'
     """
-    counts = Counter(job.type for job in jobs)
-    work = dict.fromkeys(counts, 0.0)
-    for job in jobs:
-        if job.submit is not None:
-            work[job.type] += job.nodes * job.runtime / 3600
-    total = sum(work.values())
+    table = Jobs.of(jobs)
+    kinds, came = table.column("type"), ~np.isnan(table.column("submit"))
+    hours = np.where(came, table.column("nodes") * table.column("runtime") / 3600, 0.0)
+    counts, work = np.bincount(kinds, minlength=len(JobType)), np.bincount(kinds, hours, len(JobType))
+    total = work.sum()
     parts = []
-    for kind in JobType:
-        if kind in counts:
-            part = f" ({100 * work[kind] / total:.0f} %)" if total else ""
-            jobs_of = f"{counts[kind]:,} job{'s' if counts[kind] != 1 else ''}"
+    for kind, count, done in zip(JobType, counts.tolist(), work.tolist(), strict=True):
+        if count:
+            part = f" ({100 * done / total:.0f} %)" if total else ""
+            jobs_of = f"{count:,} job{'s' if count != 1 else ''}"
             if spot and kind is JobType.RIGID:
                 jobs_of += f" ({spot:,} of them spot or preemptible, without checkpoints)"
-            parts.append(f"{kind.value} {jobs_of}, {work[kind]:,.0f} {unit.removesuffix('s')}-hours{part}")
+            parts.append(f"{kind.value} {jobs_of}, {done:,.0f} {unit.removesuffix('s')}-hours{part}")
     return f"types: {'; '.join(parts)}"
 
 

@@ -3,7 +3,7 @@
 The functions below use only loops, numbers and indexing, and run by
 :func:`holdfast.policies.kernels.compiled_or_plain.run`. They allocate nothing; the caller passes the buffers. Arrays
 have the shape (n + 1,). docs/planner.md describes the algorithm and proves it. The cost of a reservation up to a
-milestone is a line over the survival x before it; the cheapest milestone is the one whose line is lowest at x. A lower
+milestone is a line over the survival x before it; the cheapest milestone has the lowest line at x. A lower
 envelope has the lines that are lowest somewhere, in the order in which falling x reaches them.
 """
 
@@ -124,7 +124,7 @@ class LineTree(NamedTuple):
     size
         Smallest power of two that is at least the number of rows.
     nodes
-        Milestone whose line each node has; 0: none; shape (2 size,).
+        Milestone of the line in each node; 0: none; shape (2 size,).
     slopes, heights
         The line of each milestone.
     """
@@ -138,7 +138,7 @@ class LineTree(NamedTuple):
 def insert_line(slope: Any, height: Any, milestone: Any, head: Any, tail: Any, lines: Lines) -> Any:
     """Append a line of smaller slope to the envelope from ``head`` to before ``tail``; returns the new ``tail``."""
     slopes, heights, milestones = lines
-    # The last line goes if the new one and the one before it are lower everywhere.
+    # The last line goes if its two neighbours together are lower everywhere.
     while tail - head >= 2 and (height - heights[tail - 2]) * (slopes[tail - 2] - slopes[tail - 1]) <= (
         heights[tail - 1] - heights[tail - 2]
     ) * (slopes[tail - 2] - slope):
@@ -328,7 +328,7 @@ def insert_into_tree(new: Any, grid: Grid, tree: LineTree) -> None:
 
 
 def lowest_in_tree(row: Any, x: Any, tree: LineTree) -> Any:
-    """The milestone whose line is lowest at x, the survival of a row; of equal ones the largest."""
+    """The milestone of the lowest line at x, the survival of a row; of equal ones the largest."""
     size, nodes, slopes, heights = tree
     where = 0
     best = 0.0

@@ -1,4 +1,4 @@
-"""Amounts that the running jobs of each limited account hold, and the account whose limit stops another job.
+"""Amounts that the running jobs of each limited account hold, and the account that stops another job by its limit.
 
 Amounts are running jobs, nodes, cores, memory and GPUs, in this order; -1 is no limit. Loops over whole numbers, which
 run compiled or as plain Python.

@@ -155,7 +155,7 @@ def _next_instant(loop: LoopArguments) -> Any:
 
 
 def _end_runs(loop: LoopArguments) -> None:
-    """End the runs whose time has come."""
+    """End the runs that are due."""
     state, runs = loop.records.state, loop.runs
     while state[RUNNING] > 0 and runs.ends[runs.by_end[state[RUNNING] - 1]] <= state[NOW]:
         job = remove_last_run(state[RUNNING], runs)

@@ -73,9 +73,9 @@ def show(figures: Sequence[Figure]) -> None:
     width = max(len(figure.name) for figure in figures)
     print(f"\n{'figure':<{width}}  {'value':>10}  {'unit':<8}  aim")
     for figure in figures:
-        told = f"{figure.aim}: {'met' if figure.met else 'missed'}" if figure.aim else ""
+        verdict = f"{figure.aim}: {'met' if figure.met else 'missed'}" if figure.aim else ""
         value = f"{figure.value:,.0f}" if abs(figure.value) >= 1000 else f"{figure.value:.4g}"
-        print(f"{figure.name:<{width}}  {value:>10}  {figure.unit:<8}  {told}".rstrip())
+        print(f"{figure.name:<{width}}  {value:>10}  {figure.unit:<8}  {verdict}".rstrip())
 
 
 def record(figures: Sequence[Figure], history: Path) -> None:

@@ -22,7 +22,7 @@ from holdfast.workloads.hybrid.assignment import as_rigid
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear
-from tests.benchmarks.figures import tell
+from tests.benchmarks.figures import print_figure
 
 #: (queue order, backfilling rule).
 CASES = (
@@ -87,8 +87,8 @@ def measure_in_process(
     command += ["--load", str(load), *(["--small"] if small else [])]
     found = None
     try:
-        told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=limit).stdout.split()
-        found = Measured(float(told[0]), int(told[1]), told[2])
+        fields = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=limit).stdout.split()
+        found = Measured(float(fields[0]), int(fields[1]), fields[2])
         line = f"{found.seconds:8.2f} s  longest queue {found.longest:6,}  starts {found.digest}"
     except subprocess.TimeoutExpired:
         line = f"not done after {limit:g} s"
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 continue
             first.setdefault(jobs, found.seconds)
             if jobs == max(options.jobs) and case != options.cases[0]:
-                tell(
+                print_figure(
                     f"{jobs:,} jobs at load {options.load:g}, {case} over {options.cases[0]}",
                     found.seconds / first[jobs],
                     "x",

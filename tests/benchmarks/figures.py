@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Self
 
-__all__ = ["Figure", "tell"]
+__all__ = ["Figure", "print_figure"]
 
 _MARK = "figure"
 _BETWEEN = " | "
@@ -53,6 +53,6 @@ class Figure(NamedTuple):
         return self.value <= limit if sign == "<=" else self.value >= limit
 
 
-def tell(name: str, value: float, unit: str, aim: str = "") -> None:
+def print_figure(name: str, value: float, unit: str, aim: str = "") -> None:
     """Print a figure."""
     print(Figure(name, value, unit, aim).line, flush=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.benchmarks.figures import tell
+from tests.benchmarks.figures import print_figure
 from tests.places import ROOT
 
 _NODES, _AT = 4392, 40 * 86_400
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         first = seconds(log, *words)
         print(f"the first forecast, before which compiled code may be missing: {first:.1f} s", flush=True)
         for name, more in (("all waiting jobs", ()), ("one waiting job", ("--job", str(_PAST + _RUNNING + _WAITING)))):
-            tell(f"a forecast of {name}, the whole process", seconds(log, *words, *more), "s", "<= 5")
+            print_figure(f"a forecast of {name}, the whole process", seconds(log, *words, *more), "s", "<= 5")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from tests.benchmarks.deep import measure_in_process
-from tests.benchmarks.figures import tell
+from tests.benchmarks.figures import print_figure
 
 #: Work that is submitted, over what the machine can do meanwhile.
 _LOAD = 100.0
@@ -32,7 +32,7 @@ def main() -> None:
         for jobs in sizes[2:]:
             # Below, the code that is loaded for a long queue would count most.
             if jobs in each and jobs // 10 in each:
-                tell(
+                print_figure(
                     f"a job of {jobs:,} that wait over one of {jobs // 10:,}, {case}",
                     each[jobs] / each[jobs // 10],
                     "x",

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.benchmarks.figures import tell
+from tests.benchmarks.figures import print_figure
 from tests.places import ROOT
 
 #: AccaSim takes abstract classes from ``collections``, where Python 3.10 has them no longer.
@@ -76,7 +76,7 @@ def main() -> None:
         print(f"{options.log.name}: Holdfast {least[0]:.2f} s, mean wait {float(row['wait_h']):.2f} h")
         wait = accasim_wait(place / "accasim") / 3600
         print(f"{options.log.name}: AccaSim {least[1]:.2f} s, mean wait {wait:.2f} h")
-    tell(f"AccaSim over Holdfast, {options.log.name}", least[1] / least[0], "x")
+    print_figure(f"AccaSim over Holdfast, {options.log.name}", least[1] / least[0], "x")
 
 
 if __name__ == "__main__":

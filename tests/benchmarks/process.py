@@ -20,7 +20,7 @@ from pathlib import Path
 from holdfast.workloads.logs.swf_writer import write_swf
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear
-from tests.benchmarks.figures import tell
+from tests.benchmarks.figures import print_figure
 from tests.places import ROOT
 
 _THETA = ROOT.parent / "shared" / "data" / "traces" / "theta_2022.swf.gz"
@@ -39,12 +39,12 @@ def seconds(*command: str) -> tuple[float, str]:
     """Processor time of a process [s], and what it prints; modules are compiled as after an installation."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, *command], cwd=ROOT, env=environment, check=True, text=True, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ).stdout  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, told
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, output
 
 
 def measure(cases: Mapping[str, Sequence[str]], log: Path, nodes: int, repeat: int) -> dict[str, float]:
@@ -75,7 +75,7 @@ def print_stream_cost(jobs: int, repeat: int, place: Path) -> None:
     least = measure(cases, log, nodes, repeat)
     for case, aim in (("CSV", "<= 0.6"), ("Parquet", "<= 0.25"), ("SimPy", "<= 1.6")):
         name = f"a log of {jobs:,} jobs streamed, {case}, the whole process over that of the plain loop"
-        tell(name, least[case] / least["plain"], "x", aim)
+        print_figure(name, least[case] / least["plain"], "x", aim)
 
 
 def main() -> None:
@@ -102,10 +102,14 @@ def main() -> None:
         }
         cases |= {"one job": ("run", str(one), "--nodes", "1", "--force", "-o", f"{place}/one"), "help": ("--help",)}
         least = measure(cases, log, options.nodes, options.repeat)
-    tell(f"the whole process over that of the plain loop, {name}", least["auto"] / least["plain"], "x", "<= 1.5")
-    tell(f"the whole process with SimPy over that of the plain loop, {name}", least["simpy"] / least["plain"], "x")
-    tell("a replay of one job, the whole process", least["one job"], "s")
-    tell("holdfast --help", least["help"], "s", "<= 0.1")
+    print_figure(
+        f"the whole process over that of the plain loop, {name}", least["auto"] / least["plain"], "x", "<= 1.5"
+    )
+    print_figure(
+        f"the whole process with SimPy over that of the plain loop, {name}", least["simpy"] / least["plain"], "x"
+    )
+    print_figure("a replay of one job, the whole process", least["one job"], "s")
+    print_figure("holdfast --help", least["help"], "s", "<= 0.1")
 
 
 if __name__ == "__main__":

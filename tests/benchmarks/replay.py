@@ -24,7 +24,7 @@ from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.table.job import Job
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear
-from tests.benchmarks.figures import tell
+from tests.benchmarks.figures import print_figure
 from tests.reference.easy import replay_easy
 
 _TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
@@ -102,19 +102,21 @@ def main() -> None:
     year = ThetaYear()
     engine, plain, loops = as_it_grows(year, arguments.repeat)
     mechanisms = by_mechanism(generate(year, seed=0), parse_mechanisms(arguments.mechanisms), arguments.repeat)
-    tell("engine of a generated year", engine, "s")
-    tell("engine over the plain loop, a generated year", engine / plain, "x")
-    tell("compiled loops over the plain loop, a generated year", loops / plain, "x")
+    print_figure("engine of a generated year", engine, "s")
+    print_figure("engine over the plain loop, a generated year", engine / plain, "x")
+    print_figure("compiled loops over the plain loop, a generated year", loops / plain, "x")
     for name, took in mechanisms.items():
         if name != BASELINE and BASELINE in mechanisms:
-            tell(f"{name} over the baseline, a generated year", took / mechanisms[BASELINE], "x", "<= 1.5")
+            print_figure(f"{name} over the baseline, a generated year", took / mechanisms[BASELINE], "x", "<= 1.5")
     if arguments.traces:
         for name, nodes in (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.2-cln", 1152)):
             path = _TRACES / f"{name}.swf.gz"
             if path.exists():
                 took, loop, loops = against_reference(name, read_trace(path).on_machine(nodes), arguments.repeat)
-                tell(f"engine over the plain loop, {name}", took / loop, "x", "<= 1.7" if name == "theta_2022" else "")
-                tell(f"compiled loops over the plain loop, {name}", loops / loop, "x")
+                print_figure(
+                    f"engine over the plain loop, {name}", took / loop, "x", "<= 1.7" if name == "theta_2022" else ""
+                )
+                print_figure(f"compiled loops over the plain loop, {name}", loops / loop, "x")
             else:
                 print(f"{name:<24}is not here ({path})")
 

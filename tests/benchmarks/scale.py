@@ -26,7 +26,7 @@ from holdfast.workloads.ground.files import atomic_open
 from holdfast.workloads.hybrid.assignment import as_rigid
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear
-from tests.benchmarks.figures import tell
+from tests.benchmarks.figures import print_figure
 from tests.reference.easy import replay_easy
 
 #: Where the table stands in the page.
@@ -47,7 +47,7 @@ def measure(jobs: int, plain: int, engine: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         stream_log(trace, place, engine=engine)
     whole = process_time() - began
-    told = {"jobs": jobs, "made": made, "whole": whole, "loaded": loaded, "peak": _peak()}
+    costs = {"jobs": jobs, "made": made, "whole": whole, "loaded": loaded, "peak": _peak()}
     if jobs <= plain:
         table = as_rigid(trace)
         columns = [
@@ -61,30 +61,30 @@ def measure(jobs: int, plain: int, engine: str) -> dict[str, Any]:
         ]
         began = process_time()
         simulate_table(table, trace.nodes or 0, events=False, engine=engine)
-        told["engine"] = process_time() - began
+        costs["engine"] = process_time() - began
         began = process_time()
         replay_easy(columns[0], columns[1], columns[2], columns[3], trace.nodes or 0)
-        told["plain"] = process_time() - began
-    return told
+        costs["plain"] = process_time() - began
+    return costs
 
 
 def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def row_of(told: dict[str, Any]) -> list[str]:
+def row_of(costs: dict[str, Any]) -> list[str]:
     """The cells of a line of the table."""
-    jobs = told["jobs"]
-    ratio, whole = (f"{told[name] / told['plain']:.2f}" if "plain" in told else "-" for name in ("engine", "whole"))
+    jobs = costs["jobs"]
+    ratio, whole = (f"{costs[name] / costs['plain']:.2f}" if "plain" in costs else "-" for name in ("engine", "whole"))
     return [
         f"{jobs:,}",
-        f"{told['whole']:.1f}",
-        f"{told['whole'] / jobs * 1e6:.0f}",
-        f"{told['made'] / jobs * 1e6:.0f}",
-        f"{told['engine'] / jobs * 1e6:.0f}" if "engine" in told else "-",
+        f"{costs['whole']:.1f}",
+        f"{costs['whole'] / jobs * 1e6:.0f}",
+        f"{costs['made'] / jobs * 1e6:.0f}",
+        f"{costs['engine'] / jobs * 1e6:.0f}" if "engine" in costs else "-",
         ratio,
         whole,
-        f"{told['peak']:,.0f}",
+        f"{costs['peak']:,.0f}",
     ]
 
 
@@ -107,9 +107,9 @@ def record(path: Path, rows: Sequence[Sequence[str]]) -> None:
     _, _, after = rest.partition(_END)
     lines = [_HEAD, tuple("---" for _ in _HEAD), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    said = f"Measured on {datetime.now(UTC).date().isoformat()} by `python -m tests.benchmarks.scale`:"
+    heading = f"Measured on {datetime.now(UTC).date().isoformat()} by `python -m tests.benchmarks.scale`:"
     with atomic_open(path) as file:
-        file.write(f"{before}{_BEGIN}{said}\n\n{table}\n{_END}{after}")
+        file.write(f"{before}{_BEGIN}{heading}\n\n{table}\n{_END}{after}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -133,24 +133,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         row = row_of(found[jobs])
         print("  ".join(f"{name} {cell}" for name, cell in zip(_HEAD, row, strict=True)), flush=True)
         rows.append(row)
-    tell_growth(found)
+    print_growth(found)
     if options.record:
         record(options.record, rows)
 
 
-def tell_growth(found: dict[int, dict[str, Any]]) -> None:
-    """Tell the figures of these sizes."""
-    for jobs, told in found.items():
+def print_growth(found: dict[int, dict[str, Any]]) -> None:
+    """Print the figures of these sizes."""
+    for jobs, costs in found.items():
         if jobs // 10 in found:
             before = found[jobs // 10]
-            tell(f"a streamed job of {jobs:,} over one of {jobs // 10:,}", told["whole"] / before["whole"] / 10, "x")
+            print_figure(
+                f"a streamed job of {jobs:,} over one of {jobs // 10:,}", costs["whole"] / before["whole"] / 10, "x"
+            )
         if jobs in _AIMS:
             seconds, memory = _AIMS[jobs]
-            tell(f"{jobs:,} jobs streamed, the whole process", told["whole"], "s", seconds)
-            tell(f"{jobs:,} jobs streamed, peak memory", told["peak"], "MiB", memory)
-        if "plain" in told:
+            print_figure(f"{jobs:,} jobs streamed, the whole process", costs["whole"], "s", seconds)
+            print_figure(f"{jobs:,} jobs streamed, peak memory", costs["peak"], "MiB", memory)
+        if "plain" in costs:
             name = f"{jobs:,} jobs streamed, the whole process over the plain loop"
-            tell(name, told["whole"] / told["plain"], "x", _RATIO.get(jobs, ""))
+            print_figure(name, costs["whole"] / costs["plain"], "x", _RATIO.get(jobs, ""))
 
 
 if __name__ == "__main__":

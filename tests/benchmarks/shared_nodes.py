@@ -25,7 +25,7 @@ from holdfast.workloads.machines.machine_file import make_machine
 from holdfast.workloads.machines.machine_workload import MachineWorkload, machine_size
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.table.jobs import Jobs
-from tests.benchmarks.figures import tell
+from tests.benchmarks.figures import print_figure
 
 __all__ = ["gpu_month", "main"]
 
@@ -88,7 +88,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print(f"{name:<10}{seconds[name]:8.2f} s  longest queue {longest:6,}  outcomes {_digest(result)}", flush=True)
     if BASELINE in seconds:
         for name in seconds.keys() - {BASELINE}:
-            tell(f"shared nodes, {name} over the baseline", seconds[name] / seconds[BASELINE], "x")
+            print_figure(f"shared nodes, {name} over the baseline", seconds[name] / seconds[BASELINE], "x")
 
 
 if __name__ == "__main__":

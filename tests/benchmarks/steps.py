@@ -23,7 +23,7 @@ from holdfast.workloads.hybrid.assignment import as_rigid, assign
 from holdfast.workloads.table.job import Job
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear
-from tests.benchmarks.figures import tell
+from tests.benchmarks.figures import print_figure
 
 _FIRST, _LENGTH = 128, 256
 
@@ -80,8 +80,8 @@ def main() -> None:
     measure("next job, as the jobs come", choices(jobs), options.episodes, options.repeat)
     dense = [replace(job, submit=(job.submit or 0.0) / 10) for job in jobs]
     rate, ratio = measure("next job, ten times as dense", choices(dense), options.episodes, options.repeat)
-    tell(f"choosing the next of {_FIRST} jobs, a step over a simulated job", ratio, "x")
-    tell(f"choosing the next of {_FIRST} jobs", rate, "steps/s", ">= 20,000")
+    print_figure(f"choosing the next of {_FIRST} jobs, a step over a simulated job", ratio, "x")
+    print_figure(f"choosing the next of {_FIRST} jobs", rate, "steps/s", ">= 20,000")
     hybrid = assign(trace, seed=1, shares=(0.2, 0.5, 0.3))
     measure("answer to an arrival", ArrivalChoice(hybrid, nodes, length=_LENGTH), options.episodes, options.repeat)
     planned = assign(trace, seed=1, stochastic_share=0.3)

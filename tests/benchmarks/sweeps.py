@@ -24,7 +24,7 @@ import pytest
 from holdfast.experiments.sweeps import make_sweep, run_sweep
 from holdfast.experiments.sweeps.execution import available_workers
 from holdfast.simulator import simulation
-from tests.benchmarks.figures import tell
+from tests.benchmarks.figures import print_figure
 
 _ORDERS = ["fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3"]
 _MECHANISMS = ["baseline", "N-SPAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA"]
@@ -59,20 +59,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Two seeds or more, because intervals load scipy.
     measure(40 * options.workers, options.jobs, options.workers, plain=options.plain)
     for runs in options.runs:
-        told = measure(runs, options.jobs, options.workers, plain=options.plain)
+        costs = measure(runs, options.jobs, options.workers, plain=options.plain)
         if options.plain:
-            each = told["took"] * options.workers / told["runs"] * 1e3
-            print(f"plain sweep of {told['runs']:,.0f} runs of {options.jobs} jobs: {each:.2f} ms a run", flush=True)
-            tell(f"a plain run of {options.jobs} jobs in a sweep of {told['runs']:,.0f}", each, "ms", "<= 0.7")
+            each = costs["took"] * options.workers / costs["runs"] * 1e3
+            print(f"plain sweep of {costs['runs']:,.0f} runs of {options.jobs} jobs: {each:.2f} ms a run", flush=True)
+            print_figure(f"a plain run of {options.jobs} jobs in a sweep of {costs['runs']:,.0f}", each, "ms", "<= 0.7")
             continue
         print(
-            f"sweep of {told['runs']:,.0f} runs of {options.jobs} jobs on {options.workers} workers: "
-            f"{told['took']:.1f} s, {told['ratio']:.2f} x the engine time, {told['peak']:.0f} MiB a worker, "
-            f"{told['files']:,.0f} files in the store",
+            f"sweep of {costs['runs']:,.0f} runs of {options.jobs} jobs on {options.workers} workers: "
+            f"{costs['took']:.1f} s, {costs['ratio']:.2f} x the engine time, {costs['peak']:.0f} MiB a worker, "
+            f"{costs['files']:,.0f} files in the store",
             flush=True,
         )
-        told_of = f"{told['runs']:,.0f} runs of {options.jobs} jobs on {options.workers} workers over their engine time"
-        tell(told_of, told["ratio"], "x", "<= 1.3")
+        name = f"{costs['runs']:,.0f} runs of {options.jobs} jobs on {options.workers} workers over their engine time"
+        print_figure(name, costs["ratio"], "x", "<= 1.3")
 
 
 if __name__ == "__main__":

@@ -86,10 +86,10 @@ def test_run_writes_its_files(year: Path, tmp_path: Path, capsys: pytest.Capture
     assert len(jobs) == 600
     events = rows(directory / "events-CUA-SPAA.csv")
     assert tuple(events[0]) == ("time", "event", "job_id", "before", "after", "cause")
-    told = json.loads((directory / "run.json").read_text())
-    assert told["nodes"] == 4392
-    assert told["preparation"]["seed"] == 0
-    assert len(told["input"]["sha256"]) == 64
+    manifest = json.loads((directory / "run.json").read_text())
+    assert manifest["nodes"] == 4392
+    assert manifest["preparation"]["seed"] == 0
+    assert len(manifest["input"]["sha256"]) == 64
     out = capsys.readouterr().out
     assert "CUA-SPAA" in out
     assert f"results are in {directory}" in out
@@ -394,12 +394,12 @@ def test_one_project_has_most_of_the_jobs(tmp_path: Path, capsys: pytest.Capture
     line = "{0} {0} 5 60 4 -1 -1 4 90 -1 1 7 {1} -1 -1 -1 -1 -1\n"
     log = tmp_path / "a.swf"
     log.write_text("; MaxProcs: 8\n" + "".join(line.format(job, job // 4) for job in range(5)))
-    told = "types are drawn for each project: '0' has 80 % of the jobs, and none is on-demand; another seed"
+    warning = "types are drawn for each project: '0' has 80 % of the jobs, and none is on-demand; another seed"
     assert cli.main(["prepare", str(log), "-o", str(tmp_path / "t.csv"), "--seed", "3"]) == 0
-    assert capsys.readouterr().err.startswith(f"holdfast prepare: warning: {told}")
+    assert capsys.readouterr().err.startswith(f"holdfast prepare: warning: {warning}")
     assert cli.main(["run", str(log), "-o", str(tmp_path / "o"), "--seed", "3", "--mechanism", "N-PAA"]) == 0
     shown = capsys.readouterr()
-    assert f"holdfast run: warning: {told}" in shown.err
+    assert f"holdfast run: warning: {warning}" in shown.err
     assert "5 jobs on 8 processors" in shown.out
     assert cli.main(["run", str(log), "-o", str(tmp_path / "p"), "--mechanism", "baseline"]) == 0
     assert "drawn" not in capsys.readouterr().err
@@ -409,7 +409,7 @@ def test_one_project_has_most_of_the_jobs(tmp_path: Path, capsys: pytest.Capture
     assert cli.main(["sweep", str(tmp_path / "s.toml"), "-o", str(tmp_path / "sweep"), "--workers", "1"]) == 0
     error = capsys.readouterr().err
     assert error.count("drawn") == 1
-    assert f"holdfast sweep: warning: in 2 of 2 job tables (first {log}, seed 3) {told}" in error
+    assert f"holdfast sweep: warning: in 2 of 2 job tables (first {log}, seed 3) {warning}" in error
 
 
 def check_refusal(capsys: pytest.CaptureFixture[str], expected: str) -> None:
@@ -485,11 +485,11 @@ def test_a_generated_table_replays_as_the_generated_log_does(
         pytest.importorskip("pyarrow")
     jobs = "600"
     assert cli.main(["generate", "-o", str(tmp_path / name), "--jobs", jobs, "--seed", "3"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith(
+    output = capsys.readouterr().out
+    assert output.startswith(
         f"{jobs} jobs written to {tmp_path / name}; a job table does not record the size of the machine"
     )
-    more = told.split()[-2:]  # what it says to replay it with
+    more = output.split()[-2:]  # what it says to replay it with
     assert cli.main(["run", str(tmp_path / name), *more, "-o", str(tmp_path / "table")]) == 0
     assert cli.main(["run", str(year), "-o", str(tmp_path / "log")]) == 0
     assert (tmp_path / "table" / "jobs-baseline.csv").read_bytes() == (

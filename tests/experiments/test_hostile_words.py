@@ -54,10 +54,10 @@ def test_is_refused_in_one_sentence(
         status = cli.main(line.split(" "))
     except SystemExit as error:
         status = int(str(error.code))
-    told = capsys.readouterr().err
-    assert (status, told.count("\n")) == (2, 1)
-    assert sentence in told
-    assert len(told) < 1500
+    message = capsys.readouterr().err
+    assert (status, message.count("\n")) == (2, 1)
+    assert sentence in message
+    assert len(message) < 1500
     assert sorted(path.name for path in Path().iterdir()) == ["a.toml", "nul.toml"]
 
 
@@ -87,7 +87,7 @@ def test_documents_say_file_line_and_depth(tmp_path: Path) -> None:
     assert parse_json("[" * 32 + "]" * 32) is not None
 
 
-def test_values_and_failures_are_told_without_python() -> None:
+def test_values_and_failures_are_shown_without_python() -> None:
     deep: list[object] = []
     for _ in range(3000):
         deep = [deep]
@@ -114,12 +114,12 @@ def test_a_defect_is_one_sentence_and_a_crash_file(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert cli.main(command.split()) == 70
     (path,) = tmp_path.iterdir()
-    told = capsys.readouterr().err
-    assert told.startswith(
+    message = capsys.readouterr().err
+    assert message.startswith(
         f"holdfast {name}: error: a defect of Holdfast or of a plug-in ({place}): 'a\\nb' (KeyError); "
     )
-    assert told.count("\n") == 1
-    assert str(path) in told
+    assert message.count("\n") == 1
+    assert str(path) in message
     text = path.read_text()
     assert f"command: holdfast {command}\n" in text
     assert f"holdfast: {release_line()}\n" in text
@@ -154,6 +154,6 @@ def test_trouble_with_the_machine_is_no_defect(
 
     monkeypatch.setattr("holdfast.experiments.commands.plan.main", fail)
     assert cli.main(["plan", "exponential"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("holdfast plan: ")
-    assert told.endswith(f"{sentence}\n")
+    message = capsys.readouterr().err
+    assert message.startswith("holdfast plan: ")
+    assert message.endswith(f"{sentence}\n")

@@ -40,8 +40,8 @@ def test_every_option_says_what_it_is(command: str) -> None:
         assert isinstance(action.metavar, str), name
         assert METAVARS.fullmatch(action.metavar), f"{name} {action.metavar}"
         if not action.required:
-            said = re.search(r"\(default:? ([^)]+)\)", action.help)
-            assert said, f"{name}: {action.help}"
+            default = re.search(r"\(default:? ([^)]+)\)", action.help)
+            assert default, f"{name}: {action.help}"
         if action.metavar == "TIME":
             assert re.search(r"\[s\b|\bseconds\b", action.help), f"{name}: {action.help}"
 
@@ -140,9 +140,9 @@ def test_a_time_without_a_unit_beside_others_gets_a_hint(
     line: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plan", "exponential", *line.split(), *([] if "--n" in line else ["--n", "9"])]) == 0
-    told = capsys.readouterr().err
-    assert told.startswith(f"holdfast plan: warning: {hint}") if hint else not told
-    assert told.count("\n") == bool(hint)
+    error = capsys.readouterr().err
+    assert error.startswith(f"holdfast plan: warning: {hint}") if hint else not error
+    assert error.count("\n") == bool(hint)
 
 
 def test_each_of_several_times_is_looked_at() -> None:

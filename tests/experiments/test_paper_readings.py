@@ -61,8 +61,8 @@ def _run(directory: Path, *words: str) -> tuple[dict[str, Any], list[str]]:
     assert main(["generate", "-o", str(year), "--jobs", "120", "--seed", "4", "--reading", "paper"]) == 0
     output = directory / "out"
     assert main(["run", str(year), "-o", str(output), "--mechanism", "CUP-SPAA", "--seed", "4", *words]) == 0
-    told: dict[str, Any] = json.loads((output / "run.json").read_text())
-    return told, (output / "jobs-CUP-SPAA.csv").read_text().splitlines()
+    manifest: dict[str, Any] = json.loads((output / "run.json").read_text())
+    return manifest, (output / "jobs-CUP-SPAA.csv").read_text().splitlines()
 
 
 def test_a_reading_is_its_options(tmp_path: Path) -> None:
@@ -88,24 +88,24 @@ def test_a_reading_is_its_options(tmp_path: Path) -> None:
 def test_a_given_option_wins_wherever_it_stands(tmp_path: Path, before: bool) -> None:
     # Also where it is given the value that it has without a reading.
     own, reading = ["--tenants", "any", "--overheads=inside"], ["--reading", "paper"]
-    told, _ = _run(tmp_path, *(own + reading if before else reading + own))
-    assert told["options"]["tenants"] == "any"
-    assert told["preparation"]["overheads"] == "inside"
-    assert told["options"]["backfill_length"] == "runtime"
-    assert told["reading"] == {"name": "paper", "changed": ["overheads", "tenants"]}
+    manifest, _ = _run(tmp_path, *(own + reading if before else reading + own))
+    assert manifest["options"]["tenants"] == "any"
+    assert manifest["preparation"]["overheads"] == "inside"
+    assert manifest["options"]["backfill_length"] == "runtime"
+    assert manifest["reading"] == {"name": "paper", "changed": ["overheads", "tenants"]}
 
 
 def test_mechanisms_get_the_parameters_of_a_reading(tmp_path: Path) -> None:
-    told, _ = _run_reading(tmp_path, "shrink=minimum victims=malleable-first", "N-PAA,CUP-SPAA,baseline")
-    assert told["mechanisms"] == [
+    manifest, _ = _run_reading(tmp_path, "shrink=minimum victims=malleable-first", "N-PAA,CUP-SPAA,baseline")
+    assert manifest["mechanisms"] == [
         "N-PAA victims=malleable-first",
         "CUP-SPAA victims=malleable-first shrink=minimum",
         "baseline",
     ]
     (tmp_path / "own").mkdir()
     # Parameters that are given are all that a mechanism has.
-    told, _ = _run_reading(tmp_path / "own", "shrink=minimum", "CUP-SPAA overhead=seconds")
-    assert told["mechanisms"] == ["CUP-SPAA overhead=seconds"]
+    manifest, _ = _run_reading(tmp_path / "own", "shrink=minimum", "CUP-SPAA overhead=seconds")
+    assert manifest["mechanisms"] == ["CUP-SPAA overhead=seconds"]
 
 
 def _run_reading(directory: Path, reading: str, mechanisms: str) -> tuple[dict[str, Any], int]:

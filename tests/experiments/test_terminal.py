@@ -183,9 +183,9 @@ def test_commands_that_read_results(place: Path, capsys: pytest.CaptureFixture[s
     run = f"run table.csv --nodes 16 --outages outages.csv -o d{EVIL} --mechanism baseline --events"
     assert "de\\x1b[2J" in command_output(run, capsys)
     command_output("run table.csv --nodes 16 -o r --order fcfs,sjf --events --mechanism baseline", capsys)
-    told = command_output("compare r:fcfs r:sjf --by user", capsys)
+    output = command_output("compare r:fcfs r:sjf --by user", capsys)
     # A user is one line of the table, whatever ends a line in its name.
-    assert "e\\x1b[2Jv\\x07i\\x9bl\\x7f\\n1" in told
+    assert "e\\x1b[2Jv\\x07i\\x9bl\\x7f\\n1" in output
     command_output("compare r:fcfs r:sjf --by project", capsys)
     for line in (
         "explain r 3 --run fcfs",

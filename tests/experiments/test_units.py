@@ -33,8 +33,8 @@ def command_output(line: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_tables_stories_and_pages(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = command_output("run log.swf -o r --mechanism baseline,CUA-SPAA --events", capsys)
-    assert "\nkPh: 1,000 processor-hours\n" in told
+    output = command_output("run log.swf -o r --mechanism baseline,CUA-SPAA --events", capsys)
+    assert "\nkPh: 1,000 processor-hours\n" in output
     for line in (
         "explain r --worst 3 --run CUA-SPAA",
         *(f"explain r {job} --run CUA-SPAA --all" for job in (10, 20, 30, 40, 50)),
@@ -42,9 +42,9 @@ def test_tables_stories_and_pages(place: Path, capsys: pytest.CaptureFixture[str
         "forecast log.swf --at 2h --draws 2 --workers 1 --least 1 --nodes 8 --walltime 1h",
         "advise log.swf --at 2h --draws 2 --workers 1 --least 1 --nodes 8 --walltime 1h",
     ):
-        told += command_output(line, capsys)
-    assert _NODE.search(told) is None, told[max(0, _NODE.search(told).start() - 100) :][:200]  # type: ignore[union-attr]
-    assert len(re.findall("processor", told)) > 20
+        output += command_output(line, capsys)
+    assert _NODE.search(output) is None, output[max(0, _NODE.search(output).start() - 100) :][:200]  # type: ignore[union-attr]
+    assert len(re.findall("processor", output)) > 20
     assert all(len(line) <= 80 for line in command_output("explain r 30 --run CUA-SPAA --all", capsys).splitlines())
     assert "nodes" in Path("r/jobs.csv").read_text().partition("\n")[0]
     recording = read_recording("r", "CUA-SPAA")
@@ -56,10 +56,10 @@ def test_tables_stories_and_pages(place: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_nodes_stay_nodes(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = command_output("run log.swf -o r --unit nodes --mechanism CUA-SPAA --events", capsys)
-    told += command_output("explain r 30", capsys)
-    assert "\nkNh: 1,000 node-hours\n" in told
-    assert "processor" not in told
+    output = command_output("run log.swf -o r --unit nodes --mechanism CUA-SPAA --events", capsys)
+    output += command_output("explain r 30", capsys)
+    assert "\nkNh: 1,000 node-hours\n" in output
+    assert "processor" not in output
     assert 'unit"' not in Path("r/run.json").read_text().replace('"unit": "nodes"', "")
 
 

@@ -104,11 +104,11 @@ def test_one_sentence_names_the_remedy(
         status = cli.main(line.split())
     except SystemExit as ended:  # how argparse refuses
         status = int(str(ended.code))
-    told = capsys.readouterr().err
-    assert (status, told.count("\n")) == (2, 1), told
-    assert told.startswith("holdfast")
-    assert ": error: " in told
-    assert remedy in told
+    error = capsys.readouterr().err
+    assert (status, error.count("\n")) == (2, 1), error
+    assert error.startswith("holdfast")
+    assert ": error: " in error
+    assert remedy in error
     assert sorted(Path().rglob("*")) == before
 
 

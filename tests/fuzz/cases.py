@@ -281,12 +281,12 @@ def _sweep(rng: Random) -> Case:
 def _is_small(data: bytes) -> bool:
     """Whether a sweep asks for little: large ones are no fault."""
     try:
-        told = tomllib.loads(data.decode())
-        workload = told["workload"]
+        document = tomllib.loads(data.decode())
+        workload = document["workload"]
         few = {"0:2", "0:1", 0, 1, None}
         some = all(
             len(value) <= 4
-            for group in told.values()
+            for group in document.values()
             if isinstance(group, dict)
             for value in group.values()
             if isinstance(value, list)
@@ -396,10 +396,10 @@ def _archive(rng: Random) -> Case:
             members = {item.filename: archive.read(item) for item in archive.infolist()}
         name = rng.choice([name for name in members if name.startswith("profiles")])
         if name.endswith(".json"):
-            told = json.loads(members[name])
-            place = rng.choice((told, told["parameters"]))
+            document = json.loads(members[name])
+            place = rng.choice((document, document["parameters"]))
             place[rng.choice(list(place))] = rng.choice(_PARAMETERS)
-            text = json.dumps(told, indent=2) + "\n"
+            text = json.dumps(document, indent=2) + "\n"
             members[name] = _seal(text.encode())
         else:
             members[name] = mutant(rng, members[name])

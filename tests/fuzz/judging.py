@@ -163,15 +163,15 @@ def _call(words: tuple[str, ...], case: Case) -> Judgement:
         return Judgement(-1, f"memory at {_where(error)}", traceback.format_exc(limit=-12))
     except BaseException as error:
         return Judgement(-1, f"{type(error).__name__} at {_where(error)}", traceback.format_exc(limit=-12)[-3000:])
-    said = _BAR.sub("", err.getvalue())
+    message = _BAR.sub("", err.getvalue())
     noise = next((item for item in warned if not issubclass(item.category, DeprecationWarning | ResourceWarning)), None)
     if noise is not None:
         finding = f"{noise.category.__name__} at {Path(noise.filename).name}:{noise.lineno}"
         return Judgement(status, finding, str(noise.message))
-    fault = _fault(words, status, said, case) or _leftovers(words, status, case)
+    fault = _fault(words, status, message, case) or _leftovers(words, status, case)
     if not fault and _CONTROL.search(out.getvalue()):
         fault = f"control characters on standard output of {words[0]}"
-    return Judgement(status, fault, f"{said}\n{out.getvalue()[:300]}" if fault else "")
+    return Judgement(status, fault, f"{message}\n{out.getvalue()[:300]}" if fault else "")
 
 
 def _where(error: BaseException) -> str:
@@ -185,16 +185,16 @@ def _where(error: BaseException) -> str:
     return f"{Path(last.filename).name}:{last.lineno} in {last.name}"
 
 
-def _fault(words: tuple[str, ...], status: int, said: str, case: Case) -> str:
+def _fault(words: tuple[str, ...], status: int, message: str, case: Case) -> str:
     """What is wrong with the exit status and what was said; empty: nothing."""
     command = words[0] if words else ""
     if status == 0:
-        return "Python on standard error" if "Traceback" in said or "Warning:" in said else ""
+        return "Python on standard error" if "Traceback" in message or "Warning:" in message else ""
     if status == 1 and command in _SEVERAL:
         return _reasons()
     if status != 2:
         return f"exit status {status} of {command}"
-    sentences = said.strip("\n").split("\n")
+    sentences = message.strip("\n").split("\n")
     # Remarks on the input may come before what is wrong with it.
     sentence = sentences[-1]
     if not sentence.startswith("holdfast"):

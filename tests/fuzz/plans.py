@@ -152,15 +152,15 @@ def fault(words: list[str]) -> str | None:
         return f"{type(error).__name__} at {Path(ours.filename).name}:{ours.lineno}: {error}"[:200]
     # A hint at times without a unit comes beside any answer.
     lines = err.getvalue().strip().splitlines()
-    told = "\n".join(line for line in lines if not re.search(r"warning: .* (have|has) no unit and", line))
+    message = "\n".join(line for line in lines if not re.search(r"warning: .* (have|has) no unit and", line))
     if status == 0:
-        if told:
-            return f"a plan, and on standard error: {told[:100]}"
+        if message:
+            return f"a plan, and on standard error: {message[:100]}"
         wrong = re.search(r"\b(nan|inf|infinity)\b", out.getvalue().split("\n", 1)[-1].lower())
         return f"a plan with {wrong[0]} in it" if wrong else None
-    if status != 2 or out.getvalue() or len(told.splitlines()) != 1:
-        return f"status {status}, {len(out.getvalue())} characters of output, {told[:200]}"
-    return f"a sentence of {len(told)} characters" if len(told) > 700 else None
+    if status != 2 or out.getvalue() or len(message.splitlines()) != 1:
+        return f"status {status}, {len(out.getvalue())} characters of output, {message[:200]}"
+    return f"a sentence of {len(message)} characters" if len(message) > 700 else None
 
 
 def main() -> None:

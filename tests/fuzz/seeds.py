@@ -211,23 +211,23 @@ def json_squeue() -> bytes:
     jobs = []
     names, *rows = (line.split("|") for line in squeue().decode().splitlines())
     for place, row in enumerate(rows):
-        told = dict(zip(names, row, strict=True))
-        whole, _, tasks = told["JOBID"].partition("_")
-        start = None if told["START_TIME"] == "N/A" else int(told["START_TIME"])
+        cells = dict(zip(names, row, strict=True))
+        whole, _, tasks = cells["JOBID"].partition("_")
+        start = None if cells["START_TIME"] == "N/A" else int(cells["START_TIME"])
         jobs.append(
             {
                 "job_id": int(whole),
                 "array_job_id": int(whole) if tasks else 0,
                 "array_task_id": {"set": False, "infinite": False, "number": 0} if place % 2 else None,
                 "array_task_string": tasks.strip("[]"),
-                "job_state": [told["STATE"]] if place % 2 else told["STATE"],
-                "state_reason": told["REASON"],
-                "submit_time": int(told["SUBMIT_TIME"]),
+                "job_state": [cells["STATE"]] if place % 2 else cells["STATE"],
+                "state_reason": cells["REASON"],
+                "submit_time": int(cells["SUBMIT_TIME"]),
                 "start_time": {"set": True, "infinite": False, "number": start} if place % 2 else start or 0,
                 "time_limit": 90,
-                "node_count": int(told["NODES"]),
-                "user_name": told["USER"],
-                "account": told["ACCOUNT"],
+                "node_count": int(cells["NODES"]),
+                "user_name": cells["USER"],
+                "account": cells["ACCOUNT"],
             }
         )
     return json.dumps({"jobs": jobs, "meta": {}}, indent=1).encode()
@@ -238,29 +238,29 @@ def json_sacct() -> bytes:
     jobs = []
     names, *rows = (line.split("|") for line in sacct().decode().splitlines())
     for place, row in enumerate(rows):
-        told = dict(zip(names, row, strict=True))
+        cells = dict(zip(names, row, strict=True))
         new = place % 2 == 1
-        minutes = int(told["TimelimitRaw"]) if told["TimelimitRaw"].isdecimal() else None
-        state = told["State"].split()[0]
-        whole, _, task = told["JobID"].partition("_")
+        minutes = int(cells["TimelimitRaw"]) if cells["TimelimitRaw"].isdecimal() else None
+        state = cells["State"].split()[0]
+        whole, _, task = cells["JobID"].partition("_")
         jobs.append(
             {
-                "job_id": int(told["JobIDRaw"]),
+                "job_id": int(cells["JobIDRaw"]),
                 "array": {"job_id": int(whole) if task else 0, "task_id": int(task) if task else None, "task": None},
                 "het": {"job_id": 0, "job_offset": None},
-                **{key: told[name] for key, name in (("user", "User"), ("account", "Account"))},
-                "partition": told["Partition"],
+                **{key: cells[name] for key, name in (("user", "User"), ("account", "Account"))},
+                "partition": cells["Partition"],
                 "state": {"current": [state] if new else state},
                 "time": {
                     **{
-                        key: int(told[name]) if told[name].isdecimal() else 0
+                        key: int(cells[name]) if cells[name].isdecimal() else 0
                         for key, name in (("submission", "Submit"), ("start", "Start"), ("end", "End"))
                     },
-                    "elapsed": int(told["ElapsedRaw"]),
+                    "elapsed": int(cells["ElapsedRaw"]),
                     "limit": {"set": True, "infinite": False, "number": minutes} if new else minutes,
                 },
-                "allocation_nodes": int(told["NNodes"]),
-                "tres": {"allocated": [{"type": "cpu", "count": int(told["NCPUS"])}]},
+                "allocation_nodes": int(cells["NNodes"]),
+                "tres": {"allocated": [{"type": "cpu", "count": int(cells["NCPUS"])}]},
                 "nodes": "n[1-8]",
             }
         )
@@ -269,10 +269,10 @@ def json_sacct() -> bytes:
 
 def _main(line: str) -> None:
     """Run a command that must succeed."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as told:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as errors:
         status = cli.main(line.split())
     if status != 0:
-        raise RuntimeError(f"the seeds of the fuzzer need 'holdfast {line}', which failed: {told.getvalue()}")
+        raise RuntimeError(f"the seeds of the fuzzer need 'holdfast {line}', which failed: {errors.getvalue()}")
 
 
 @contextlib.contextmanager

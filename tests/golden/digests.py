@@ -160,8 +160,8 @@ def _timeless_table(text: str) -> str:
     metric = head.index("metric") if "metric" in head else None
     if len(kept) == len(head) and metric is None:
         return text
-    told = [row for row in rows if metric is None or not _CLOCK.fullmatch(row[metric])]
-    return "\n".join(repr([row[place] for place in kept]) for row in told)
+    timeless = [row for row in rows if metric is None or not _CLOCK.fullmatch(row[metric])]
+    return "\n".join(repr([row[place] for place in kept]) for row in timeless)
 
 
 def _timeless_document(document: Mapping[str, object]) -> str:
@@ -184,8 +184,8 @@ def _parquet(path: Path) -> bytes:
 
     table = pq.read_table(path)
     kept = [name for name in table.column_names if not _CLOCK.fullmatch(name)]
-    told = [(name, str(table.schema.field(name).type), table.column(name).to_pylist()) for name in kept]
-    return repr((told, pq.ParquetFile(path).num_row_groups)).encode()
+    columns = [(name, str(table.schema.field(name).type), table.column(name).to_pylist()) for name in kept]
+    return repr((columns, pq.ParquetFile(path).num_row_groups)).encode()
 
 
 def replay_digests(replays: Sequence[Replay], keep: Path | None = None) -> dict[str, dict[str, str]]:
@@ -196,17 +196,17 @@ def replay_digests(replays: Sequence[Replay], keep: Path | None = None) -> dict[
 
 def differences(known: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]]) -> list[str]:
     """What is missing, new or changed, a line for each file of a run."""
-    told = []
+    lines = []
     for name in dict.fromkeys((*known, *now)):
         if name not in known or name not in now:
-            told.append(f"{name}: {'a new run' if name in now else 'no longer a run'}")
+            lines.append(f"{name}: {'a new run' if name in now else 'no longer a run'}")
             continue
         before, after = known[name], now[name]
         for file in dict.fromkeys((*before, *after)):
             if before.get(file) != after.get(file):
                 what = "new" if file not in before else "missing" if file not in after else "changed"
-                told.append(f"{name}: {file}: {what}")
-    return told
+                lines.append(f"{name}: {file}: {what}")
+    return lines
 
 
 def group_digests(groups: Iterable[int]) -> dict[str, dict[str, str]]:
@@ -229,11 +229,11 @@ def main(arguments: list[str] | None = None) -> int:
     known = json.loads(DIGESTS.read_text()) if DIGESTS.exists() else {}
     if given.only:
         known = {name: known[name] for name in known if name in now}
-    told = differences(known, now)
-    print("\n".join(told) or f"{len(now)} runs, nothing differs")
+    lines = differences(known, now)
+    print("\n".join(lines) or f"{len(now)} runs, nothing differs")
     if given.write:
         DIGESTS.write_text(json.dumps(now, indent=1) + "\n")
-    return int(bool(told))
+    return int(bool(lines))
 
 
 if __name__ == "__main__":

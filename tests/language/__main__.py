@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections import Counter
 
-from tests.language.check import LIMITS, NAMES, ROOT, SUPPORT, amount, findings, lines_of_code, participles, sources
+from tests.language.check import LIMITS, NAMES, ROOT, all_findings, amount, lines_of_code
 
 
 def main() -> int:
@@ -18,9 +18,7 @@ def main() -> int:
     parser.add_argument("--list", choices=[*LIMITS, "all"], help="print every place of this kind")
     parser.add_argument("--under", default="", help="a folder or a file; only places below it")
     given = parser.parse_args()
-    found = [finding for path in sources() for finding in findings(path)]
-    found += [finding for path in sources(folders=SUPPORT) for finding in participles(path)]
-    found = [finding for finding in found if finding.place.startswith(given.under)]
+    found = [finding for finding in all_findings() if finding.place.startswith(given.under)]
     if given.list:
         for finding in found:
             if given.list in ("all", finding.kind):

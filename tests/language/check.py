@@ -4,7 +4,7 @@ A word counts in docstrings, comments and messages (string literals); a name cou
 limits are those of comparable projects: SimPy, seaborn and httpx have one to nine "who" and no "told" per 10,000 lines.
 
 The name of a function is a verb, or a noun for its result: a participle (``fitting``, ``told``) leaves open what comes
-out. This holds in tests and documentation, too.
+out. The name of a variable says what it holds. Both rules hold in tests and documentation, too.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ __all__ = [
     "NOUNS",
     "SUPPORT",
     "Finding",
+    "all_findings",
     "amount",
     "findings",
     "lines_of_code",
     "participles",
     "sources",
+    "variables",
 ]
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = (*PACKAGES, "holdfast")
-#: Folders of which only participles count.
+#: Folders of which only names of functions (participles) and of variables count.
 SUPPORT = ("tests", "docs")
 
 #: Words, and how many may stand in 10,000 lines.
@@ -51,8 +53,8 @@ WORDS = {
         1.0,
     ),
 }
-#: Functions, and variables that are assigned: how many may have such a name in all folders together.
-NAMES = {"participle": 0, "of": 20, "variable": 20}
+#: Functions, and variables, parameters and attributes: how many may have such a name in all folders together.
+NAMES = {"participle": 0, "of": 20, "variable": 0}
 LIMITS = {**{name: limit for name, (_, limit) in WORDS.items()}, **NAMES}
 
 _IRREGULAR = (
@@ -89,7 +91,7 @@ NOUNS = {
     "setting": "the value of a parameter",
     "warning": "time to vacate nodes (glossary), or a sentence to the user",
 }
-#: Names of variables that do not say what they hold.
+#: Words in the names of variables that do not say what they hold.
 _VARIABLES = {"told", "said", "lot", "manieth"}
 
 
@@ -128,6 +130,15 @@ def amount(kind: str, count: int, lines: int) -> float:
     return count if kind in NAMES else count * 10_000 / lines
 
 
+def all_findings(root: Path = ROOT) -> Iterator[Finding]:
+    """Words and names of the packages, and names of tests and documentation."""
+    for path in sources(root):
+        yield from findings(path, root)
+    for path in sources(root, SUPPORT):
+        yield from participles(path, root)
+        yield from variables(path, root)
+
+
 def findings(path: Path, root: Path = ROOT) -> Iterator[Finding]:
     """Words and names of one file.
 
@@ -149,13 +160,11 @@ def findings(path: Path, root: Path = ROOT) -> Iterator[Finding]:
                     around = line[max(0, found.start() - 45) : found.end() + 45].strip()
                     yield Finding(kind, f"{where}:{number}", around)
     tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in _VARIABLES:
-            yield Finding("variable", f"{where}:{node.lineno}", node.id)
     for function in _functions(tree):
         if function.name.endswith("_of"):
             yield Finding("of", f"{where}:{function.lineno}", function.name)
     yield from participles(path, root)
+    yield from variables(path, root)
 
 
 def participles(path: Path, root: Path = ROOT) -> Iterator[Finding]:
@@ -171,6 +180,31 @@ def participles(path: Path, root: Path = ROOT) -> Iterator[Finding]:
     for function in _functions(ast.parse(path.read_text())):
         if _is_participle(function.name):
             yield Finding("participle", f"{path.relative_to(root)}:{function.lineno}", function.name)
+
+
+def variables(path: Path, root: Path = ROOT) -> Iterator[Finding]:
+    """Variables, parameters and attributes of one file whose names do not say what they hold.
+
+    Parameters
+    ----------
+    path
+        A Python source.
+    root
+        Directory that places are relative to.
+    """
+    for name, line in _bindings(ast.parse(path.read_text())):
+        if not _VARIABLES.isdisjoint(name.split("_")):
+            yield Finding("variable", f"{path.relative_to(root)}:{line}", name)
+
+
+def _bindings(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Names that get a value, with their lines."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name, node.lineno
+            case ast.ExceptHandler(name=str(name)):
+                yield name, node.lineno
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -38,11 +38,11 @@ class Checked:
 
     long_from = 1
 
-    def __init__(self, outlook: Outlook, asking: int, told: Counter[str]) -> None:
+    def __init__(self, outlook: Outlook, asking: int, queues: Counter[str]) -> None:
         self.outlook = outlook
         self.loop = ManyJobs(outlook)
         self.asking = asking
-        self.told = told
+        self.queues = queues
         self.passes = 0
 
     def __call__(self, view: SystemView) -> list[Start]:
@@ -53,7 +53,7 @@ class Checked:
         found = self.loop(view)
         # Causes, too: whether a job has passed another one.
         assert [(start, start.cause) for start in found] == [(start, start.cause) for start in expected]
-        self.told["short" if as_queue(view.queue).numbers() is None else "long"] += 1
+        self.queues["short" if as_queue(view.queue).numbers() is None else "long"] += 1
         return found
 
     def compare_promises(self, view: SystemView) -> None:
@@ -76,7 +76,7 @@ def plain_loop(loop: Callable[..., int], steps: int) -> Callable[..., int]:
 
 @contextmanager
 def check_rule(
-    depth: int | None = None, asking: int = 0, *, compiled: bool = False, told: Counter[str] | None = None
+    depth: int | None = None, asking: int = 0, *, compiled: bool = False, queues: Counter[str] | None = None
 ) -> Iterator[str]:
     """A rule that checks itself, on the plain loops or compiled ones."""
 
@@ -85,7 +85,7 @@ def check_rule(
             raise AssertionError("a simulation has a rule of its own")
 
         def begin(self) -> Checked:
-            return Checked(Outlook(depth, largest=depth is None), asking, Counter() if told is None else told)
+            return Checked(Outlook(depth, largest=depth is None), asking, Counter() if queues is None else queues)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled_or_plain, "LOAD_FROM", 0)
@@ -164,11 +164,11 @@ def crowd(seed: int, count: int, machine: int) -> tuple[list[Job], int]:
 
 
 def test_the_loop_is_asked() -> None:
-    told: Counter[str] = Counter()
+    queues: Counter[str] = Counter()
     jobs, machine = crowd(1, 60, 16)
-    with check_rule(told=told) as rule:
+    with check_rule(queues=queues) as rule:
         simulate(jobs, machine, events=False, backfilling=rule)
-    assert told["long"] > 50
+    assert queues["long"] > 50
 
 
 @pytest.mark.parametrize("depth", [None, 3])
@@ -232,10 +232,10 @@ def flexible(seed: int, count: int, machine: int) -> list[Job]:
 
 @pytest.mark.parametrize("depth", [None, 3])
 def test_jobs_of_several_sizes_are_planned_in_the_loops(depth: int | None) -> None:
-    told: Counter[str] = Counter()
-    with check_rule(depth, told=told) as rule:
+    queues: Counter[str] = Counter()
+    with check_rule(depth, queues=queues) as rule:
         simulate(flexible(4, 40, 16), 16, "N-SPAA", events=False, backfilling=rule)
-    assert told["long"] > 20
+    assert queues["long"] > 20
 
 
 def test_more_work_than_an_array_holds_is_left_to_python() -> None:

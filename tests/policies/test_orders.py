@@ -220,18 +220,18 @@ class TestFairShare:
 
         ORDERS.add("probe", Probe)
         try:
-            told = Counter[str]()
+            counts = Counter[str]()
             for seed, mechanism in itertools.product(range(60), ("N-SPAA", "CUP-SPAA")):
                 table = random_job_table(seed)
                 seen.clear()
                 result = simulate(table.jobs, table.nodes, mechanism, order="probe")
-                told.update(entry.event for entry in result.entries)
+                counts.update(entry.event for entry in result.entries)
                 changes = [(entry.time, entry.after - entry.before) for entry in result.entries
                            if entry.event in ("start", "complete", "kill", "preempt", "shrink", "expand")]  # fmt: skip
                 for now, used in seen:
                     expected = _usage_of(changes, now, 500.0)
                     assert used == pytest.approx(expected, rel=1e-9, abs=1), seed
-            assert min(told[name] for name in ("shrink", "expand", "warn", "preempt")) > 5
+            assert min(counts[name] for name in ("shrink", "expand", "warn", "preempt")) > 5
         finally:
             ORDERS.forget("probe")
 

@@ -394,10 +394,10 @@ class TestNames:
 
     def test_people_read_one_spelling(self) -> None:
         """The paper's is told where options are read, and in the glossary."""
-        told = {"policies/mechanism.py", "docs/reference/glossary.md"}
+        expected = {"policies/mechanism.py", "docs/reference/glossary.md"}
         paths = [path for part in PRODUCT for path in (ROOT / part).rglob("*") if path.suffix in READ]
         found = {path.relative_to(ROOT).as_posix() for path in paths if THEIRS.search(path.read_text(encoding="utf-8"))}
-        assert found == told
+        assert found == expected
 
     @pytest.mark.parametrize("name", ["CUA", "CUA-SPA", "SPAA-CUA", "", "CUA-SPAA-X"])
     def test_an_unknown_mechanism_is_answered_with_the_known_ones(self, name: str) -> None:

@@ -80,7 +80,15 @@ def faults(table: Sequence[Job], nodes: int, mechanism: str, options: Mapping[st
             found.append(f"job {record.job_id}: {ours}, the independent reading has {theirs}")
     totals = expected.totals
     if mechanism != "baseline":
-        told = (totals.compute, totals.setup, totals.checkpoint, totals.lost, totals.warning, totals.held, totals.idle)
-        if tuple(result.accounting)[: len(told)] != told:
-            found.append(f"accounting: {result.accounting}, the independent reading has {told}")
+        independent = (
+            totals.compute,
+            totals.setup,
+            totals.checkpoint,
+            totals.lost,
+            totals.warning,
+            totals.held,
+            totals.idle,
+        )
+        if tuple(result.accounting)[: len(independent)] != independent:
+            found.append(f"accounting: {result.accounting}, the independent reading has {independent}")
     return found

@@ -51,8 +51,8 @@ def starts(result: Result) -> list[float]:
 @settings(max_examples=100)
 @given(table=rows, machine=st.integers(8, 12))
 def test_every_rule_starts_jobs_as_the_plain_references_do(table: list[Row], machine: int) -> None:
-    submit, told, nodes, walltime, runtime = (list(column) for column in zip(*table, strict=True))
-    eligible = [max(pair) for pair in zip(submit, told, strict=True)]
+    submit, earliest, nodes, walltime, runtime = (list(column) for column in zip(*table, strict=True))
+    eligible = [max(pair) for pair in zip(submit, earliest, strict=True)]
     runtime = [min(pair) for pair in zip(runtime, walltime, strict=True)]
     asked = submit, nodes, walltime, runtime, machine
     expected = {
@@ -129,8 +129,8 @@ def test_where_holds_keep_the_order_they_are_later_submits(
 @settings(max_examples=25)
 @given(mix=lively_mixes(), mechanism=st.sampled_from(("baseline", *MECHANISMS)))
 def test_eligible_by_the_submit_says_nothing(mix: Mix, mechanism: str) -> None:
-    told = [replace(job, eligible=job.submit) if job.notice is None else job for job in mix.jobs]
-    once, again = (simulate(jobs, mix.nodes, mechanism, plans=mix.plans) for jobs in (mix.jobs, told))
+    with_eligible = [replace(job, eligible=job.submit) if job.notice is None else job for job in mix.jobs]
+    once, again = (simulate(jobs, mix.nodes, mechanism, plans=mix.plans) for jobs in (mix.jobs, with_eligible))
     assert (once.records, once.entries, once.samples) == (again.records, again.entries, again.samples)
     assert not once.records.held
 

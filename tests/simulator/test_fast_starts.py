@@ -65,8 +65,8 @@ def fast_start_times(
     runtimes = np.array([to_ticks(job.runtime) for job in here])
     for _ in range(2):  # the second time as the first
         starts, found = simulation.starts(runtimes, coming, places, tried)
-    told = {here[place].job_id: (int(starts[place]) + zero) / 1e6 for place in places}
-    return told, [((at + zero) / 1e6, backfilled) for at, backfilled in found]
+    times = {here[place].job_id: (int(starts[place]) + zero) / 1e6 for place in places}
+    return times, [((at + zero) / 1e6, backfilled) for at, backfilled in found]
 
 
 @given(st.integers(0, 10**6), st.sampled_from(ORDERS), st.sampled_from(("easy", "none")), st.integers(0, 60))
@@ -77,8 +77,8 @@ def test_every_job_starts_when_it_does_in_a_full_simulation(
     jobs = crowd(seed, coming)
     awaited = {job.job_id for job in jobs if job.running_since is None and (job.submit or 0.0) <= BEGIN}
     starts = first_starts(jobs, NODES, BEGIN, awaited, order=order, backfilling=backfilling)
-    told, _ = fast_start_times(jobs, Options.of(order=order, backfilling=backfilling), awaited, [])
-    assert told == {job_id: starts[job_id] for job_id in awaited}
+    times, _ = fast_start_times(jobs, Options.of(order=order, backfilling=backfilling), awaited, [])
+    assert times == {job_id: starts[job_id] for job_id in awaited}
 
 
 @given(st.integers(0, 10**6), st.sampled_from(("fcfs", "smallest", "largest")), st.sampled_from(("easy", "none")))

@@ -73,7 +73,7 @@ def test_a_dependency_is_the_submit_that_follows_from_it(mechanism: str, mix: Mi
     """Told when each job was submitted, the simulator without dependencies does the same."""
     result = replay_mix(mix, mechanism)
     submits = {record.job_id: record.submit for record in result.records}
-    told = []
+    independent = []
     for job in mix.jobs:
         if job.preceding is not None:
             submit = submits[job.job_id]
@@ -87,10 +87,10 @@ def test_a_dependency_is_the_submit_that_follows_from_it(mechanism: str, mix: Mi
                 think_time=None,
                 cancelled_at=None if job.cancelled_at is None else moved + (job.cancelled_at - job.submit),
             )
-        told.append(job)
+        independent.append(job)
     # A job withdrawn as soon as it is submitted releases another in the middle of an instant.
-    assume(all(job.cancelled_at is None or job.cancelled_at != job.submit for job in told))
-    again = simulate(told, mix.nodes, mechanism, plans=mix.plans)
+    assume(all(job.cancelled_at is None or job.cancelled_at != job.submit for job in independent))
+    again = simulate(independent, mix.nodes, mechanism, plans=mix.plans)
     assert again.records == result.records
     assert again.accounting == result.accounting
     assert [entry[:5] for entry in again.entries] == [

@@ -217,7 +217,7 @@ def test_capacity_is_busy_or_idle_on_every_machine(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "sentence"),
     [
         ({"backfilling": "slurm"}, "placement must be slurm with --backfilling slurm"),
         (
@@ -239,10 +239,10 @@ def test_capacity_is_busy_or_idle_on_every_machine(seed: int) -> None:
         ),
     ],
 )
-def test_what_is_not_modelled_is_refused(options: dict[str, object], said: str) -> None:
+def test_what_is_not_modelled_is_refused(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError) as refusal:
         hf.simulate([rigid(1, 0, 1, 10, 10)], **{"machine": SHARED, **options})  # type: ignore[arg-type]
-    assert said in str(refusal.value)
+    assert sentence in str(refusal.value)
 
 
 def test_all_types_are_rigid_and_a_job_may_run_before() -> None:

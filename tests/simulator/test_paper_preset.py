@@ -44,9 +44,9 @@ def test_a_difference_is_found(capsys: pytest.CaptureFixture[str], monkeypatch: 
 
     monkeypatch.setattr(comparison, "simulate", otherwise)
     assert main(["--jobs", "300", "--length", "300", "--seed", "3"]) == 1
-    told = capsys.readouterr().out
-    assert "N-PAA: 300 jobs" in told
-    assert "the independent reading has" in told
+    output = capsys.readouterr().out
+    assert "N-PAA: 300 jobs" in output
+    assert "the independent reading has" in output
 
 
 @pytest.mark.slow

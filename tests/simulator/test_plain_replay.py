@@ -166,8 +166,8 @@ def test_a_generated_table_with_a_long_queue(backfilling: str) -> None:
         assert_same(jobs, trace.nodes or 0, order, backfilling)
 
 
-@pytest.mark.parametrize("told_at_a_time", [1, 7, 1000])
-def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(told_at_a_time: int) -> None:
+@pytest.mark.parametrize("batch_size", [1, 7, 1000])
+def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(batch_size: int) -> None:
     trace = generate(ThetaYear(jobs=400), seed=2)
     table = as_rigid(trace)
     rng = np.random.default_rng(0)
@@ -178,10 +178,10 @@ def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(told_at_a_time:
     )
     pieces: list[tuple[Any, ...]] = []
     size = trace.nodes or 0
-    how: dict[str, Any] = {"events": False, "batch_size": told_at_a_time}
+    how: dict[str, Any] = {"events": False, "batch_size": batch_size}
     model = simulate_table(table, size, consume=lambda *columns: pieces.append(columns), engine="simpy", **how)
     rows, starts, ends = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
-    assert {len(piece[0]) for piece in pieces[:-1]} <= {told_at_a_time}
+    assert {len(piece[0]) for piece in pieces[:-1]} <= {batch_size}
     records = model.records.columns
     # At one instant jobs end in the order of their ids.
     assert rows.tolist() == np.lexsort((records["job_id"], records["end"])).tolist()

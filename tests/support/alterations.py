@@ -71,9 +71,9 @@ def never_flips(experiment: Experiment, tables: Tables, but: Callable[[str], boo
     left out.
     """
     left = {
-        verdict.claim: told
+        verdict.claim: outcome
         for verdict in experiment.judge(tables)
-        if (told := outcome_text(verdict)) and not but(verdict.claim)
+        if (outcome := outcome_text(verdict)) and not but(verdict.claim)
     }
     for altered in _alterations(tables, _places(experiment, tables)):
         if not left:

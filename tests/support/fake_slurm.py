@@ -115,9 +115,9 @@ class FakeSlurm:
         self._pass(self._latency)
         if self._refuses(words):
             raise InputError(f"{words[0]} failed: Unable to contact slurm controller")
-        told = getattr(self, f"_{words[0]}")(list(words[1:]))
+        answer = getattr(self, f"_{words[0]}")(list(words[1:]))
         self._settle()
-        return str(told)
+        return str(answer)
 
     def _pass(self, seconds: float) -> None:
         until = self.clock + seconds

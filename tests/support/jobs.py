@@ -168,21 +168,21 @@ def losses(
 
 def manifest_without_times(manifest: Path) -> dict[str, Any]:
     """What the manifest of a replay tells, but for the digests that depend on the times in its summary."""
-    told: dict[str, Any] = json.loads(manifest.read_text())
-    return {**told, "digest": "", "files": {**told["files"], "summary.csv": ""}}
+    content: dict[str, Any] = json.loads(manifest.read_text())
+    return {**content, "digest": "", "files": {**content["files"], "summary.csv": ""}}
 
 
 def reseal(directory: Path, manifest: str = "run.json", **changes: Any) -> None:
     """Make a result of what lies there now, as somebody would who wants it to look whole."""
-    told = json.loads((directory / manifest).read_text())
-    files = [*told.pop("files"), *changes.pop("add", ())]
-    told.pop("digest")
-    drawn = told.pop("derived")
+    content = json.loads((directory / manifest).read_text())
+    files = [*content.pop("files"), *changes.pop("add", ())]
+    content.pop("digest")
+    drawn = content.pop("derived")
     with tempfile.TemporaryDirectory() as place:
         for name in files:
             if (directory / name).is_file():
                 shutil.copy(directory / name, place)
-        seal(Path(place), manifest, {**told, **changes}, drawn)
+        seal(Path(place), manifest, {**content, **changes}, drawn)
         shutil.copy(Path(place, manifest), directory)
 
 

@@ -19,5 +19,5 @@ def remove_seal(text: str) -> str:
 
 def sealed_again(text: str) -> str:
     """The same document with the seal of what it says now."""
-    told = json.loads(text)
-    return seal_json({key: value for key, value in told.items() if key not in ("sealed", "digest")})
+    document = json.loads(text)
+    return seal_json({key: value for key, value in document.items() if key not in ("sealed", "digest")})

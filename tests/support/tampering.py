@@ -64,8 +64,8 @@ def _page(experiment: Experiment, tables: Tables, before: tuple[str, ...]) -> tu
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            told = _verdicts(experiment, tables)
-            return (told, "") if told != before[0] else (told, _picture(experiment, tables))
+            verdicts = _verdicts(experiment, tables)
+            return (verdicts, "") if verdicts != before[0] else (verdicts, _picture(experiment, tables))
         except _REFUSED:
             return ("refused", "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 
 from holdfast.workloads.ground.errors import format_value
 from holdfast.workloads.ground.numbers import decimal, integer
@@ -14,6 +14,8 @@ __all__ = ["LARGEST_WHOLE", "Columns", "number", "seconds_of_date", "whole"]
 
 #: The largest whole number of a table; other tools also limit ids to 64 bits.
 LARGEST_WHOLE = 2**63 - 1
+#: 1970, without a zone.
+_EPOCH = datetime(1970, 1, 1)
 #: Maximum number of characters of a number; longer texts are rejected without a slow conversion.
 _LONG = 1000
 
@@ -71,7 +73,7 @@ def seconds_of_date(text: str, name: str) -> float:
     """
     try:
         date = datetime.fromisoformat(text.strip())
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+        return date.timestamp() if date.tzinfo else (date - _EPOCH).total_seconds()
     except (ValueError, OverflowError):  # the first and last days have no time in some zones
         raise ValueError(f"{name} must be a time such as 2019-01-31 23:59:59, not {format_value(text)}") from None
 

@@ -76,7 +76,15 @@ class CellFit:
         if not self._ends_with_text or len(cells) >= len(self._tests) or self.is_rest(cells):
             return False
         # The last cell of a line that is cut off may be cut off, too.
-        return not self.begins(cells[:-1] if len(cells) > 1 else cells)
+        return not self._may_begin(cells[:-1] or cells)
+
+    def _may_begin(self, cells: Sequence[str]) -> bool:
+        """Whether a record can begin with these cells, where texts may hold separators."""
+        columns = {0}
+        for cell in cells:
+            fitting = [column for column in columns if self._tests[column](cell)]
+            columns = {column + 1 for column in fitting} | {column for column in fitting if self._texts[column]}
+        return bool(columns)
 
     def is_rest(self, cells: Sequence[str]) -> bool:
         """Whether these are the last cells of a record, from the middle of a text on."""

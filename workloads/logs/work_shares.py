@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import lru_cache
 
 __all__ = ["GPU_SHARE", "MEMORY_SHARE", "PROPERTY_SHARE", "QOS_SHARE", "QUEUE_SHARE", "WorkShares", "has_gpus"]
 
@@ -57,6 +58,7 @@ class WorkShares:
         return entries
 
 
+@lru_cache(4096)
 def has_gpus(resources: str) -> bool:
     """Whether trackable or generic resources, as Slurm writes them, have GPUs among them.
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 SWEEPS = 100
-told = []
-signal.signal(signal.SIGUSR1, lambda *_: told.append(True))
+signals = []
+signal.signal(signal.SIGUSR1, lambda *_: signals.append(True))
 
 
 def relax(plate, sources):
@@ -48,7 +48,7 @@ def main(size, seed, pace):
         print(f"goes on after {sweeps:,} sweeps", flush=True)
     change = np.inf
     while change > 1e-6:
-        if told:
+        if signals:
             save(state, plate, sweeps)
             print(f"saved after {sweeps:,} sweeps", flush=True)
             return 85

@@ -43,8 +43,8 @@ def raise_metric(rows: list[dict[str, Any]], column: str, by: Callable[[Row], fl
     return [{**row, column: row[column] + by(row) * (1 + 0.02 * row["trace"])} for row in rows]
 
 
-def find_verdict(told: list[Verdict], words: str) -> Verdict:
-    (one,) = [verdict for verdict in told if words in verdict.claim]
+def find_verdict(all_verdicts: list[Verdict], words: str) -> Verdict:
+    (one,) = [verdict for verdict in all_verdicts if words in verdict.claim]
     return one
 
 
@@ -81,13 +81,13 @@ def test_notice_is_judged_by_what_changes_with_the_lead() -> None:
     gain = {0.0: 0.0, 0.5: 0.2, 4.0: 0.25}
     rows = raise_metric(leads(), "instant_start_ratio_strict", lambda row: gain[row["notice_lead"]])
     rows = raise_metric(rows, "preemption_ratio_rigid", lambda row: 0.1 * (row["notice_lead"] == 4.0))
-    told = verdicts(notice_lead.HYPOTHESES, Measured(rows))
-    assert find_verdict(told, "half an hour of notice").outcome is Outcome.HOLDS
-    assert find_verdict(told, "With the longest lead more start").outcome is Outcome.HOLDS
-    assert find_verdict(told, "first half hour").outcome is Outcome.HOLDS
-    assert find_verdict(told, "tolerance of two minutes").outcome is Outcome.HOLDS
-    assert find_verdict(told, "fewer rigid jobs").outcome is Outcome.FAILS
-    assert find_verdict(told, "lengthens the average turnaround").outcome is Outcome.FAILS
+    all_verdicts = verdicts(notice_lead.HYPOTHESES, Measured(rows))
+    assert find_verdict(all_verdicts, "half an hour of notice").outcome is Outcome.HOLDS
+    assert find_verdict(all_verdicts, "With the longest lead more start").outcome is Outcome.HOLDS
+    assert find_verdict(all_verdicts, "first half hour").outcome is Outcome.HOLDS
+    assert find_verdict(all_verdicts, "tolerance of two minutes").outcome is Outcome.HOLDS
+    assert find_verdict(all_verdicts, "fewer rigid jobs").outcome is Outcome.FAILS
+    assert find_verdict(all_verdicts, "lengthens the average turnaround").outcome is Outcome.FAILS
 
 
 def test_half_an_hour_that_was_not_simulated_is_not_judged() -> None:
@@ -104,10 +104,10 @@ def test_half_an_hour_that_was_not_simulated_is_not_judged() -> None:
 def test_the_minimum_size_is_judged_against_the_whole_size() -> None:
     rows = cells(mechanism=SIX, min_share=(0.05, 0.2, 1.0))
     rows = raise_metric(rows, "turnaround_malleable_h", lambda row: 3.0 * (row["min_share"] == 1.0))
-    told = verdicts(minimum_size.HYPOTHESES, Measured(rows))
-    assert find_verdict(told, "A minimum of a fifth").outcome is Outcome.HOLDS
-    assert find_verdict(told, "smaller minimum than a fifth").outcome is Outcome.HOLDS
-    assert find_verdict(told, "turnaround of rigid jobs").outcome is Outcome.FAILS
+    all_verdicts = verdicts(minimum_size.HYPOTHESES, Measured(rows))
+    assert find_verdict(all_verdicts, "A minimum of a fifth").outcome is Outcome.HOLDS
+    assert find_verdict(all_verdicts, "smaller minimum than a fifth").outcome is Outcome.HOLDS
+    assert find_verdict(all_verdicts, "turnaround of rigid jobs").outcome is Outcome.FAILS
     worse = raise_metric(rows, "turnaround_malleable_h", lambda row: 2.0 * (row["min_share"] == 0.05))
     assert (
         find_verdict(verdicts(minimum_size.HYPOTHESES, Measured(worse)), "smaller minimum than a fifth").outcome
@@ -116,8 +116,8 @@ def test_the_minimum_size_is_judged_against_the_whole_size() -> None:
     one_mechanism_longer = raise_metric(
         rows, "turnaround_malleable_h", lambda row: 9.0 * (row["min_share"] == 0.2 and row["mechanism"] == "N-PAA")
     )
-    told = verdicts(minimum_size.HYPOTHESES, Measured(one_mechanism_longer))
-    assert find_verdict(told, "A minimum of a fifth").outcome is Outcome.FAILS
+    all_verdicts = verdicts(minimum_size.HYPOTHESES, Measured(one_mechanism_longer))
+    assert find_verdict(all_verdicts, "A minimum of a fifth").outcome is Outcome.FAILS
 
 
 # On-demand projects.
@@ -166,10 +166,10 @@ def test_a_level_that_is_never_crossed_is_no_finding() -> None:
     assert on_demand_share._crossing_verdict(never[0], few).outcome is Outcome.UNDECIDED
     # 97.15 % at 20 % and 70.15 % at 40 %.
     assert crossed[0]["share"] == pytest.approx(0.2 + 0.2 * 2.15 / 27)
-    told = verdicts(on_demand_share.HYPOTHESES, Measured(full))
-    assert find_verdict(told, "share of 10 %").outcome is Outcome.HOLDS
-    assert find_verdict(told, "Fewer start instantly").outcome is Outcome.HOLDS
-    assert find_verdict(told, "CUP").outcome is Outcome.FAILS
+    all_verdicts = verdicts(on_demand_share.HYPOTHESES, Measured(full))
+    assert find_verdict(all_verdicts, "share of 10 %").outcome is Outcome.HOLDS
+    assert find_verdict(all_verdicts, "Fewer start instantly").outcome is Outcome.HOLDS
+    assert find_verdict(all_verdicts, "CUP").outcome is Outcome.FAILS
 
 
 def test_shares_beyond_the_projects_are_refused() -> None:
@@ -194,8 +194,8 @@ def test_who_is_on_the_front_and_who_is_beaten() -> None:
         point("unsure", (9, 22, 35), (79, 80, 80)),
         point("fast", (1, 2, 3), (99, 99, 99), "backfill_length=runtime"),
     ]
-    told = [(standing, other.mechanism if other else None) for standing, other in standings(points)]
-    assert told == [
+    pairs = [(standing, other.mechanism if other else None) for standing, other in standings(points)]
+    assert pairs == [
         (Standing.FRONT, None), (Standing.FRONT, None), (Standing.BEATEN, "fast"), (Standing.OPEN, None),
         (Standing.ORACLE, None),
     ]  # fmt: skip
@@ -219,19 +219,19 @@ def choices(instant: dict[tuple[str, str], float], turnaround: dict[tuple[str, s
 def test_a_trade_off_needs_two_ends_that_are_decided() -> None:
     fast, sure = ("N-PAA", DEFAULT), ("CUP-SPAA", "tenants=none")
     rows = choices({fast: 0.52, sure: 0.9}, {fast: 10.0, sure: 12.0})
-    told = front._judge({"": rows})
-    assert [verdict.outcome for verdict in told[:2]] == [Outcome.HOLDS, Outcome.HOLDS]
+    all_verdicts = front._judge({"": rows})
+    assert [verdict.outcome for verdict in all_verdicts[:2]] == [Outcome.HOLDS, Outcome.HOLDS]
     # 2 h and 38 points, each times the mean of 1, 1.001, 1.002, 1.003.
-    assert told[0].measured.startswith("+2.00 [") and "for +38.06 [" in told[0].measured
-    assert "front: N-PAA (10.01 h, 52.08 %), CUP-SPAA tenants=none (12.02 h, 90.13 %)" in told[0].remark
+    assert all_verdicts[0].measured.startswith("+2.00 [") and "for +38.06 [" in all_verdicts[0].measured
+    assert "front: N-PAA (10.01 h, 52.08 %), CUP-SPAA tenants=none (12.02 h, 90.13 %)" in all_verdicts[0].remark
     alone = choices({fast: 0.9}, {fast: 10.0})
-    told = front._judge({"": alone})
-    assert told[0].outcome is Outcome.FAILS and told[0].measured == "one point is best at both"
+    all_verdicts = front._judge({"": alone})
+    assert all_verdicts[0].outcome is Outcome.FAILS and all_verdicts[0].measured == "one point is best at both"
     for row in alone:  # another one is nearly as fast, in some traces
         if (row["mechanism"], row["option"]) == ("CUA-PAA", DEFAULT):
             row["turnaround_h"] = (9.0, 12.0, 9.5, 12.0)[row["trace"]]
-    told = front._judge({"": alone})
-    assert told[0].outcome is Outcome.UNDECIDED and told[0].measured == "one point is best at both"
+    all_verdicts = front._judge({"": alone})
+    assert all_verdicts[0].outcome is Outcome.UNDECIDED and all_verdicts[0].measured == "one point is best at both"
 
 
 def test_an_option_that_changes_nothing_is_no_choice() -> None:
@@ -276,13 +276,13 @@ def lies(lost: float, wobble: float = 0.1) -> list[dict[str, Any]]:
 
 
 def test_honesty_is_judged_over_the_traces() -> None:
-    told = verdicts(honesty.HYPOTHESES, Measured(lies(1.0)))
-    assert find_verdict(told, "under each mechanism").outcome is Outcome.HOLDS
-    assert "+1.00 [+0.75, +1.25] h a job" in find_verdict(told, "under each mechanism").measured
-    assert find_verdict(told, "More than half").outcome is Outcome.HOLDS
-    assert find_verdict(told, "preempted less often").outcome is Outcome.HOLDS
-    assert find_verdict(told, "of the others").outcome is Outcome.FAILS
-    assert find_verdict(told, "more without checkpoints").outcome is Outcome.FAILS
+    all_verdicts = verdicts(honesty.HYPOTHESES, Measured(lies(1.0)))
+    assert find_verdict(all_verdicts, "under each mechanism").outcome is Outcome.HOLDS
+    assert "+1.00 [+0.75, +1.25] h a job" in find_verdict(all_verdicts, "under each mechanism").measured
+    assert find_verdict(all_verdicts, "More than half").outcome is Outcome.HOLDS
+    assert find_verdict(all_verdicts, "preempted less often").outcome is Outcome.HOLDS
+    assert find_verdict(all_verdicts, "of the others").outcome is Outcome.FAILS
+    assert find_verdict(all_verdicts, "more without checkpoints").outcome is Outcome.FAILS
     gained = verdicts(honesty.HYPOTHESES, Measured(lies(-1.0)))
     assert find_verdict(gained, "under each mechanism").outcome is Outcome.FAILS
     unsure = verdicts(honesty.HYPOTHESES, Measured(lies(0.1, wobble=1.0)))
@@ -338,9 +338,11 @@ def test_an_order_that_is_reversed_does_not_carry_over() -> None:
     nothing = carried["from generated years to the log of a year", "utilization"]
     assert (nothing["decided"], nothing["tau"]) == (0, None)
     given, missing = ({"year": real, "sample": real} for real in (True, False))
-    told = {words: real_traces._ranking_verdict(carried[words, "turnaround_h"], given) for words, _ in carried}
-    assert told["from generated years to the log of a year"].outcome is Outcome.FAILS
-    assert told["from types by project to types by campaign"].outcome is Outcome.HOLDS
+    ranking_verdicts = {
+        words: real_traces._ranking_verdict(carried[words, "turnaround_h"], given) for words, _ in carried
+    }
+    assert ranking_verdicts["from generated years to the log of a year"].outcome is Outcome.FAILS
+    assert ranking_verdicts["from types by project to types by campaign"].outcome is Outcome.HOLDS
     open_ones = real | {"reversed": 0, "same": 6, "open": 9}
     assert real_traces._ranking_verdict(open_ones, given).outcome is Outcome.UNDECIDED
     stand_in = real_traces._ranking_verdict(real, missing)
@@ -359,8 +361,8 @@ def test_an_observation_fares_alike_if_both_decide_it_alike(monkeypatch: pytest.
         real_traces, "examine", lambda claim, name: Finding(outcomes[claim.part][name], "", p_value=0.01)
     )
     data: Any = {"year": "year", "year-generated": "year-generated"}
-    told = list(real_traces._observation_verdicts(data, {"year": True, "sample": False}))
-    assert [(verdict.claim.split()[1], verdict.outcome) for verdict in told] == [
+    observation_verdicts = list(real_traces._observation_verdicts(data, {"year": True, "sample": False}))
+    assert [(verdict.claim.split()[1], verdict.outcome) for verdict in observation_verdicts] == [
         ("3a", holds), ("3b", fails), ("3c", unsure), ("3d", unsure),
     ]  # fmt: skip
 
@@ -382,7 +384,7 @@ def test_a_trace_that_is_given_is_evaluated(tmp_path: Path) -> None:
     write_swf(trace, path)
     experiment = find_experiment("beyond-theta")
     parameters = replace(experiment.quick, trace=str(path), most_jobs=200, stand_in_jobs=150)
-    told = run_experiment(experiment, parameters, 0, tmp_path, "1.0", workers=1)
+    all_verdicts = run_experiment(experiment, parameters, 0, tmp_path, "1.0", workers=1)
     tables = read_tables("beyond-theta", tmp_path)
     data = {row["dataset"]: row for row in tables["data"]}
     assert (data["year"]["real"], data["year"]["jobs"], data["sample"]["real"], data["sample"]["jobs"]) == (
@@ -393,8 +395,8 @@ def test_a_trace_that_is_given_is_evaluated(tmp_path: Path) -> None:
     )
     assert len(tables[""]) == 5 * 2 * 7
     level = "Generated traces have the baseline's utilisation of"
-    assert find_verdict(told, f"{level} the year").outcome is not Outcome.NOT_COMPARABLE
-    assert find_verdict(told, f"{level} the stand-in for").outcome is Outcome.NOT_COMPARABLE
+    assert find_verdict(all_verdicts, f"{level} the year").outcome is not Outcome.NOT_COMPARABLE
+    assert find_verdict(all_verdicts, f"{level} the stand-in for").outcome is Outcome.NOT_COMPARABLE
     assert (tmp_path / "beyond-theta.png").exists()
 
 
@@ -416,10 +418,12 @@ _ROWS = {"beyond-notice": 24, "beyond-min-size": 24, "beyond-on-demand": 24, "be
 def test_each_of_them_runs_from_end_to_end(name: str, tmp_path: Path) -> None:
     experiment = find_experiment(name)
     parameters = replace(experiment.quick, **({"jobs": 150, "traces": 2} | _TINY[name]))
-    told = run_experiment(experiment, parameters, 0, tmp_path, "1.0", workers=1)
+    all_verdicts = run_experiment(experiment, parameters, 0, tmp_path, "1.0", workers=1)
     rows = read_tables(name, tmp_path)[""]
     assert len(rows) == _ROWS[name]
-    assert told and all(verdict.printed == "" and (verdict.rule or not verdict.p_value) for verdict in told)
+    assert all_verdicts and all(
+        verdict.printed == "" and (verdict.rule or not verdict.p_value) for verdict in all_verdicts
+    )
     assert (tmp_path / f"{name}.png").exists()
 
 

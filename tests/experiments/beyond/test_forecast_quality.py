@@ -150,7 +150,7 @@ def test_scores_are_those_of_the_quantiles() -> None:
     draws = rng.choice([10.0, 20.0, 30.0], (4000, 20))
     ranks = [rank(np.sort(row[:-1]), float(row[-1]), 0, "log", number) for number, row in enumerate(draws)]
     assert np.histogram(ranks, 4, (0, 1))[0] == pytest.approx([1000] * 4, abs=120)
-    # As told, its interval holds more than it promises.
+    # As reported, its interval holds more than it promises.
     ends = np.quantile(draws[:, :-1], (0.25, 0.75), axis=1, method="weibull")
     assert np.mean((ends[0] <= draws[:, -1]) & (draws[:, -1] <= ends[1])) > 0.6
     assert np.mean([within(one, 50) for one in ranks]) == pytest.approx(0.5, abs=0.03)
@@ -163,14 +163,14 @@ def moment_rows(count: int, inside: float, gaps: Sequence[float]) -> list[Row]:
     rows: list[Row] = []
     for number in range(count):
         hit = int(number / count < inside)
-        # Some of the others lie on an end, as told.
-        told = int(hit or number % 5 == 0)
+        # Some of the others lie on an end, as reported.
+        reported_inside = int(hit or number % 5 == 0)
         for method, median in zip(METHODS, gaps, strict=True):
             error = 3600 * median * float(rng.lognormal(0, 0.3))
             rows.append(
                 {"log": "generated", "schedule": SIMULATED, "week": number * 7 % 20, "method": method,
                  "rank": 0.7 if hit else 0.98, "share": 0.1, "queue": 3, "log_error": 0.1, "error_s": error,
-                 "inside_50": told, "inside_90": told}
+                 "inside_50": reported_inside, "inside_90": reported_inside}
             )  # fmt: skip
     return rows
 

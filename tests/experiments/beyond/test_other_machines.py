@@ -31,7 +31,7 @@ def test_from_end_to_end_with_a_log(tmp_path: Path) -> None:
     log = tmp_path / "log.swf"
     write_swf(generate(ThetaYear(jobs=200), 9), log)
     small = OtherMachines(jobs=120, traces=2, orders=ORDERS, most_jobs=90, kth=str(log))
-    told = run_experiment(EXPERIMENT, small, 3, tmp_path / "out", "0", workers=1)
+    verdicts = run_experiment(EXPERIMENT, small, 3, tmp_path / "out", "0", workers=1)
     tables = read_tables("beyond-machines", tmp_path / "out")
     assert len(tables[""]) == 2 * 3 + 3
     assert len(tables["mechanisms"]) == 2 * 2 * len(ALL)
@@ -45,9 +45,9 @@ def test_from_end_to_end_with_a_log(tmp_path: Path) -> None:
     ]
     jobs = assign(cut(read_trace(log), 90), seed=4, notice_mix="W5")
     assert row["turnaround_h"] == simulate(jobs, 4392, mechanism="CUA-SPAA").summary()["turnaround_h"]
-    named = [verdict for verdict in told if "KTH" in verdict.claim]
+    named = [verdict for verdict in verdicts if "KTH" in verdict.claim]
     assert len(named) == 7
-    assert all("--set" in verdict.remark for verdict in told if verdict not in named)
+    assert all("--set" in verdict.remark for verdict in verdicts if verdict not in named)
     assert (tmp_path / "out" / "beyond-machines.png").exists()
 
 
@@ -75,8 +75,8 @@ def _tables(log: dict[str, float], gain: float) -> dict[str, list[dict[str, Any]
 
 
 def test_verdicts_come_from_the_tables() -> None:
-    told = {item.claim: item for item in EXPERIMENT.judge(_tables({"fcfs": 2.0, "f1": 1.0, "saf": 1.5}, 1.0))}
-    outcomes = {claim: item.outcome for claim, item in told.items() if "KTH" in claim}
+    verdicts = {item.claim: item for item in EXPERIMENT.judge(_tables({"fcfs": 2.0, "f1": 1.0, "saf": 1.5}, 1.0))}
+    outcomes = {claim: item.outcome for claim, item in verdicts.items() if "KTH" in claim}
     ranking = "on generated years carries over to KTH-SP2"
     assert outcomes == {
         "The orders' ranking by mean wait on KTH-SP2 is that on generated years": Outcome.HOLDS,
@@ -87,13 +87,15 @@ def test_verdicts_come_from_the_tables() -> None:
         "Each mechanism starts more on-demand jobs at once (0 s) than the baseline on KTH-SP2": Outcome.HOLDS,
         "The mechanisms have a longer turnaround than the baseline on KTH-SP2, mean of the six": Outcome.HOLDS,
     }
-    assert {item.outcome for claim, item in told.items() if "KTH" not in claim} == {Outcome.NOT_COMPARABLE}
+    assert {item.outcome for claim, item in verdicts.items() if "KTH" not in claim} == {Outcome.NOT_COMPARABLE}
     # The log says the opposite.
-    told = {item.claim: item for item in EXPERIMENT.judge(_tables({"fcfs": 1.0, "f1": 3.0, "saf": 2.0}, -1.0))}
-    assert told["The orders' ranking by mean wait on KTH-SP2 is that on generated years"].measured.startswith("tau -1")
-    assert told[f"The mechanisms' ranking by turnaround of all jobs {ranking}"].outcome is Outcome.FAILS
+    verdicts = {item.claim: item for item in EXPERIMENT.judge(_tables({"fcfs": 1.0, "f1": 3.0, "saf": 2.0}, -1.0))}
+    assert verdicts["The orders' ranking by mean wait on KTH-SP2 is that on generated years"].measured.startswith(
+        "tau -1"
+    )
+    assert verdicts[f"The mechanisms' ranking by turnaround of all jobs {ranking}"].outcome is Outcome.FAILS
     longer = "The mechanisms have a longer turnaround than the baseline on KTH-SP2, mean of the six"
-    assert told[longer].outcome is Outcome.FAILS
+    assert verdicts[longer].outcome is Outcome.FAILS
 
 
 def test_an_unknown_order_is_refused_before_anything_is_computed(tmp_path: Path) -> None:

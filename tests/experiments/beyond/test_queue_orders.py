@@ -77,18 +77,18 @@ def _row(order: str, trace: int, wait: float, **others: Any) -> dict[str, Any]:
 def test_verdicts_come_from_the_tables() -> None:
     waits = {"fcfs": 8.0, "f1": 4.0, "f2": 5.0, "f3": 6.0, "f4": 7.0}
     rows = [_row(order, trace, wait + trace) for order, wait in waits.items() for trace in range(3)]
-    told = {verdict.claim: verdict for verdict in EXPERIMENT.judge({"": rows})}
-    learned = next(verdict for claim, verdict in told.items() if claim.startswith("Each of F1 to F4"))
+    verdicts = {verdict.claim: verdict for verdict in EXPERIMENT.judge({"": rows})}
+    learned = next(verdict for claim, verdict in verdicts.items() if claim.startswith("Each of F1 to F4"))
     assert learned.outcome is Outcome.HOLDS
     assert "decisive: f4" in learned.remark
-    assert sum(verdict.outcome is Outcome.NOT_COMPARABLE for verdict in told.values()) == len(told) - 1
+    assert sum(verdict.outcome is Outcome.NOT_COMPARABLE for verdict in verdicts.values()) == len(verdicts) - 1
     # One that is no shorter, and the log's ranking, which is the opposite of ours.
     rows = [row for row in rows if row["order"] != "f4"] + [_row("f4", trace, 19.5) for trace in range(3)]
     rows += [_row(order, 0, -wait, dataset="theta-2022") for order, wait in waits.items() if order != "f4"]
     rows += [_row("f4", 0, -9.0, dataset="theta-2022")]
-    told = {verdict.claim: verdict for verdict in EXPERIMENT.judge({"": rows})}
-    assert next(v for claim, v in told.items() if claim.startswith("Each of F1 to F4")).outcome is Outcome.FAILS
-    ranking = [verdict for claim, verdict in told.items() if "ranking" in claim]
+    verdicts = {verdict.claim: verdict for verdict in EXPERIMENT.judge({"": rows})}
+    assert next(v for claim, v in verdicts.items() if claim.startswith("Each of F1 to F4")).outcome is Outcome.FAILS
+    ranking = [verdict for claim, verdict in verdicts.items() if "ranking" in claim]
     assert [verdict.outcome for verdict in ranking] == [Outcome.FAILS] * 2
     assert ranking[0].measured == "tau -1.00 [-1.00, -1.00] over 5 orders"
 
@@ -99,12 +99,12 @@ def test_from_end_to_end_with_a_log(tmp_path: Path) -> None:
     write_swf(generate(ThetaYear(jobs=200), 9), log)
     parameters = replace(SMALL, trace=str(log), most_jobs=90)
     (tmp_path / "out").mkdir()
-    told = run_experiment(EXPERIMENT, parameters, 0, tmp_path / "out", "1.0", workers=1)
+    verdicts = run_experiment(EXPERIMENT, parameters, 0, tmp_path / "out", "1.0", workers=1)
     rows = read_tables("beyond-orders", tmp_path / "out")[""]
     assert {(row["dataset"], row["trace"]) for row in rows} == {("generated", 0), ("generated", 1), ("theta-2022", 0)}
     real = [row["jobs"] for row in rows if row["dataset"] == "theta-2022" and row["sizes"] == "all"]
     assert real == [90] * 6
-    assert any("tau" in verdict.measured for verdict in told)
+    assert any("tau" in verdict.measured for verdict in verdicts)
     assert (tmp_path / "out" / "beyond-orders.png").exists()
 
 

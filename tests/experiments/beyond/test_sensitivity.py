@@ -35,9 +35,9 @@ def test_effects_are_those_of_the_library() -> None:
     places = sample.sample(problem, 5, num_levels=4, seed=3)
     values = np.sin(3 * places[:, 0]) + 5 * places[:, 1] * places[:, 2] - places[:, 6]
     found = elementary_effects(places, values)
-    told = analyze.analyze(problem, places, values, num_levels=4, seed=1)
-    assert np.abs(found).mean(axis=0) == pytest.approx(np.asarray(told["mu_star"]))
-    assert found.mean(axis=0) == pytest.approx(np.asarray(told["mu"]))
+    effects = analyze.analyze(problem, places, values, num_levels=4, seed=1)
+    assert np.abs(found).mean(axis=0) == pytest.approx(np.asarray(effects["mu_star"]))
+    assert found.mean(axis=0) == pytest.approx(np.asarray(effects["mu"]))
 
 
 def test_effects_of_a_sum_are_its_coefficients() -> None:

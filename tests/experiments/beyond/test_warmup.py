@@ -81,22 +81,22 @@ def _verdicts(moved: float, late: int) -> dict[str, Verdict]:
 
 
 def test_a_short_transient_that_changes_nothing_needs_no_warmup() -> None:
-    told = _verdicts(0.001, 5)
-    assert {item.outcome for item in told.values()} == {Outcome.HOLDS}
-    assert len(told) == 3 + 3 + 2 * len(METRICS) + len(METRICS) + 1
-    welch = told["In generated years Welch's curve of the queue reaches its later level within 14 days"]
+    verdicts = _verdicts(0.001, 5)
+    assert {item.outcome for item in verdicts.values()} == {Outcome.HOLDS}
+    assert len(verdicts) == 3 + 3 + 2 * len(METRICS) + len(METRICS) + 1
+    welch = verdicts["In generated years Welch's curve of the queue reaches its later level within 14 days"]
     assert (welch.measured, welch.remark) == ("day 5", "logs, one replay each: Theta 2022 day 5")
 
 
-def test_a_long_transient_that_moves_the_averages_is_told() -> None:
-    told = _verdicts(0.2, 40)
+def test_a_long_transient_that_moves_the_averages_is_reported() -> None:
+    verdicts = _verdicts(0.2, 40)
     # What both sides of a difference lose alike is not in it.
-    averages = {claim: item.outcome for claim, item in told.items() if "has over the baseline" not in claim}
+    averages = {claim: item.outcome for claim, item in verdicts.items() if "has over the baseline" not in claim}
     assert set(averages.values()) == {Outcome.FAILS}
-    assert told["It leaves what CUA-SPAA has over the baseline in mean wait as it is"].outcome is Outcome.HOLDS
-    own = told["A warm-up of 14 days leaves the mean wait under baseline as it is"]
+    assert verdicts["It leaves what CUA-SPAA has over the baseline in mean wait as it is"].outcome is Outcome.HOLDS
+    own = verdicts["A warm-up of 14 days leaves the mean wait under baseline as it is"]
     assert own.remark.startswith("0.51 h without")
-    assert "0.50 to 0.60 h" in told["It leaves the averages of Theta 2022 as they are"].measured
+    assert "0.50 to 0.60 h" in verdicts["It leaves the averages of Theta 2022 as they are"].measured
 
 
 def test_logs_too_short_for_the_cut_are_not_compared() -> None:

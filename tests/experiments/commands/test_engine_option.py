@@ -31,12 +31,12 @@ def files(place: Path) -> dict[str, object]:
     found: dict[str, object] = {path.name: path.read_bytes() for path in place.iterdir() if path.suffix != ".json"}
     with (place / "summary.csv").open() as text:
         found["summary.csv"] = [{**row, **dict.fromkeys(CLOCK)} for row in csv.DictReader(text)]
-    told = json.loads((place / "run.json").read_text())
+    manifest = json.loads((place / "run.json").read_text())
     for name in ("engine", "digest"):
-        told.pop(name)
-    told["options"].pop("engine")
-    told["files"].pop("summary.csv")
-    return found | {"run.json": told}
+        manifest.pop(name)
+    manifest["options"].pop("engine")
+    manifest["files"].pop("summary.csv")
+    return found | {"run.json": manifest}
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,11 @@ def test_both_engines_write_the_same_files(log: Path, tmp_path: Path, words: lis
     for engine in ("simpy", "compiled", "auto"):
         place = tmp_path / engine
         main(["run", str(log), "-o", str(place), "--mechanism", "baseline", "--engine", engine, *words])
-        told = json.loads((place / "run.json").read_text())
-        assert (told["options"]["engine"], told["engine"]) == (engine, "simpy" if engine == "simpy" else "compiled")
+        manifest = json.loads((place / "run.json").read_text())
+        assert (manifest["options"]["engine"], manifest["engine"]) == (
+            engine,
+            "simpy" if engine == "simpy" else "compiled",
+        )
         found.append(files(place))
     assert found[0] == found[1] == found[2]
 
@@ -62,8 +65,8 @@ def test_both_engines_write_the_same_files(log: Path, tmp_path: Path, words: lis
 def test_each_of_several_runs_names_its_engine(log: Path, tmp_path: Path) -> None:
     place = tmp_path / "several"
     main(["run", str(log), "-o", str(place), "--order", "fcfs,fairshare"])
-    told = json.loads((place / "run.json").read_text())
-    assert {run["label"]: run["engine"] for run in told["runs"]} == {"fcfs": "compiled", "fairshare": "simpy"}
+    manifest = json.loads((place / "run.json").read_text())
+    assert {run["label"]: run["engine"] for run in manifest["runs"]} == {"fcfs": "compiled", "fairshare": "simpy"}
     main(["run", str(log), "-o", str(tmp_path / "events"), "--mechanism", "baseline", "--events"])
     assert read_recording(tmp_path / "events", None).engine == "simpy"
 
@@ -72,8 +75,8 @@ def test_a_job_table_with_types_is_plain_under_the_baseline(log: Path, tmp_path:
     table = tmp_path / "table.csv"
     write_job_table(as_rigid(generate(ThetaYear(jobs=30), seed=4)), table)
     main(["run", str(table), "--nodes", "4392", "-o", str(tmp_path / "out"), "--mechanism", "baseline,CUA-SPAA"])
-    told = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert told["engine"] == {"baseline": "compiled", "CUA-SPAA": "simpy"}
+    manifest = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert manifest["engine"] == {"baseline": "compiled", "CUA-SPAA": "simpy"}
 
 
 @pytest.mark.parametrize(

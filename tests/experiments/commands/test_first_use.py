@@ -19,8 +19,8 @@ def refusal(capsys: pytest.CaptureFixture[str], words: str) -> str:
 
 def command_output(capsys: pytest.CaptureFixture[str], words: str) -> str:
     assert cli.main(words.split()) == 0
-    told = capsys.readouterr()
-    return told.out + told.err
+    captured = capsys.readouterr()
+    return captured.out + captured.err
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_forecasts_refuse_in_the_unit_of_the_log(processors: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = refusal(capsys, f"forecast {processors} --at 1d --draws 2 --workers 1 --nodes 17 --walltime 1h")
-    assert "requests 17 processors, but the machine has only 16 processors" in told
+    sentence = refusal(capsys, f"forecast {processors} --at 1d --draws 2 --workers 1 --nodes 17 --walltime 1h")
+    assert "requests 17 processors, but the machine has only 16 processors" in sentence
 
 
 def test_forecasts_of_results_count_and_date_as_the_log_does(
@@ -68,14 +68,14 @@ def test_a_forecast_names_its_own_option_for_the_machine(
     line = "{} {} 0 1800 1 -1 -1 1 3600 -1 1 1 1 -1 -1 {} -1 -1\n"
     text = "; MaxNodes: 4\n" + "".join(line.format(n, n * 3600, 1 + n % 2) for n in range(1, 40))
     Path("log.swf").write_text(text)
-    told = command_output(capsys, "forecast log.swf --at 1d --draws 2 --workers 1 --least 1 --nodes 1 --walltime 1h")
-    assert "2 partitions" in told and "--where partition=NAME --machine N simulates one" in told
+    output = command_output(capsys, "forecast log.swf --at 1d --draws 2 --workers 1 --least 1 --nodes 1 --walltime 1h")
+    assert "2 partitions" in output and "--where partition=NAME --machine N simulates one" in output
     assert "--where partition=NAME --nodes N" in command_output(capsys, "info log.swf --no-simulation")
 
 
 def test_streaming_refuses_other_formats_by_name(local: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = refusal(capsys, f"run {local} -o out --stream --mechanism baseline")
-    assert "--stream reads SWF, and this is a file of the format sacct" in told
+    sentence = refusal(capsys, f"run {local} -o out --stream --mechanism baseline")
+    assert "--stream reads SWF, and this is a file of the format sacct" in sentence
     assert not Path("out").exists()
 
 
@@ -114,8 +114,8 @@ def test_an_error_of_slurm_without_anything_else(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sacct.json").write_text(json.dumps({"errors": [{"error": "no\x1b database", "error_number": 7000}]}))
-    told = refusal(capsys, "info sacct.json")
-    assert "no job but an error of Slurm" in told and "(error 7000)" in told and "\x1b" not in told
+    sentence = refusal(capsys, "info sacct.json")
+    assert "no job but an error of Slurm" in sentence and "(error 7000)" in sentence and "\x1b" not in sentence
 
 
 def test_a_result_of_an_impossible_machine_is_refused(local: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,8 +51,8 @@ def fit_costs(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]
     """The JSON document that the command writes to standard output."""
     capsys.readouterr()
     assert cli.main(["fit-costs", *words, "-o", "-"]) == 0
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return told
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -77,13 +77,15 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_a_trace_that_records_waits(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = fit_costs(capsys, str(trace))
-    assert told["unit"] == "s"
-    assert told["source"]["path"] == str(trace)
-    assert len(told["source"]["sha256"]) == 64
-    assert (told["all"]["alpha"], told["all"]["beta"], told["all"]["gamma"]) == pytest.approx((0.5, 1.0, 600.0))
-    assert told["all"]["pairs"] == 11
-    assert told["classes"] == [], "too few jobs for classes"
+    document = fit_costs(capsys, str(trace))
+    assert document["unit"] == "s"
+    assert document["source"]["path"] == str(trace)
+    assert len(document["source"]["sha256"]) == 64
+    assert (document["all"]["alpha"], document["all"]["beta"], document["all"]["gamma"]) == pytest.approx(
+        (0.5, 1.0, 600.0)
+    )
+    assert document["all"]["pairs"] == 11
+    assert document["classes"] == [], "too few jobs for classes"
     words = ["fit-costs", str(trace), "-o", str(tmp_path / "costs.json"), "--plot", str(tmp_path / "fit")]
     assert cli.main([*words, "--classes", "1,4"]) == 0
     out = capsys.readouterr().out
@@ -110,13 +112,13 @@ def test_a_trace_that_records_waits(trace: Path, tmp_path: Path, capsys: pytest.
 
 def test_golden(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Written down once and read by a person; the numbers are those of numpy for the pairs of the two CSV files."""
-    told = fit_costs(capsys, "results", "--mechanism", "baseline", "--classes", "4")
+    document = fit_costs(capsys, "results", "--mechanism", "baseline", "--classes", "4")
     golden = json.loads((GOLDEN / "costs.json").read_text())
-    assert told.pop("holdfast")
-    assert told["source"] == golden["source"]
+    assert document.pop("holdfast")
+    assert document["source"] == golden["source"]
     free = golden["all"]["unconstrained"]
-    assert told["all"].pop("unconstrained") == pytest.approx(golden["all"].pop("unconstrained"))
-    for ours, theirs in zip([told["all"], *told["classes"]], [golden["all"], *golden["classes"]], strict=True):
+    assert document["all"].pop("unconstrained") == pytest.approx(golden["all"].pop("unconstrained"))
+    for ours, theirs in zip([document["all"], *document["classes"]], [golden["all"], *golden["classes"]], strict=True):
         assert ours == pytest.approx(theirs)
     assert cli.main(["fit-costs", "results", "--mechanism", "baseline", "--classes", "4"]) == 0
     assert capsys.readouterr().out == (GOLDEN / "costs.txt").read_text()
@@ -128,10 +130,10 @@ def test_golden(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ]
     walltimes, values = np.array(sample).T
     (slope, intercept), *_ = np.linalg.lstsq(np.column_stack((walltimes, np.ones(len(values)))), values, rcond=None)
-    assert told["all"]["pairs"] == len(sample) == 9
+    assert document["all"]["pairs"] == len(sample) == 9
     assert slope < 0, "the golden example stands at the bound of alpha"
-    assert told["all"]["alpha"] == 0.001
-    assert told["all"]["gamma"] == pytest.approx(values.mean() - 0.001 * walltimes.mean())
+    assert document["all"]["alpha"] == 0.001
+    assert document["all"]["gamma"] == pytest.approx(values.mean() - 0.001 * walltimes.mean())
     assert (free["alpha"], free["gamma"]) == pytest.approx((slope, intercept))
 
 
@@ -223,7 +225,7 @@ def test_reservations_count_and_their_jobs_do_not(results: Path, capsys: pytest.
     # Submitted after the last job, but its own job is in the window.
     stochastic(results, f"{head}7,1,9001,9002,9500,16,1000,expired\n")
     assert pairs_of_results(results, "baseline").waits.tolist()[-1] == 1.0
-    for text, told in [
+    for text, sentence in [
         (f"{head}3,1,1500,2500,3500,16,1000,\n", "baseline.csv:2: job 3 is not a stochastic job of jobs-baseline.csv"),
         (f"{head}7,1,1500,500,3500,16,1000,\n", "baseline.csv:2: a reservation has a length, and does not start"),
         (f"{head}7,1,1500,2500,3500,16,1000\n", "baseline.csv:2: a row must have 8 cells"),
@@ -233,7 +235,7 @@ def test_reservations_count_and_their_jobs_do_not(results: Path, capsys: pytest.
     ]:
         (results / "reservations-baseline.csv").write_text(text)
         reseal(results)
-        assert told in refusal(capsys, "fit-costs", "results", "--mechanism", "baseline")
+        assert sentence in refusal(capsys, "fit-costs", "results", "--mechanism", "baseline")
 
 
 def test_files_that_do_not_belong_together(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -241,38 +243,42 @@ def test_files_that_do_not_belong_together(results: Path, capsys: pytest.Capture
     assert "choose one with --mechanism" in refusal(capsys, "fit-costs", "results")
     assert "not of N-PAA" in refusal(capsys, "fit-costs", "results", "--mechanism", "n&paa")
     assert "did you mean baseline" in refusal(capsys, "fit-costs", "results", "--mechanism", "basline")
-    table, jobs, told = Path("small.csv"), results / "jobs-baseline.csv", results / "run.json"
-    whole = {path: path.read_text() for path in (table, jobs, told)}
+    table, jobs, manifest = Path("small.csv"), results / "jobs-baseline.csv", results / "run.json"
+    whole = {path: path.read_text() for path in (table, jobs, manifest)}
     for path, text, sentence in [
         (table, whole[table] + "\n", "has changed; run"),
         (jobs, whole[jobs].replace("\n10,", "\n11,"), "jobs-baseline.csv:11: job 11 is not in the simulated job table"),
         (jobs, whole[jobs].replace(",7140.0,", ",-7140.0,"), "jobs-baseline.csv:3: wait must be at least 0"),
         (jobs, whole[jobs].replace("wait", "delay"), "must have a column wait"),
         (jobs, "", "is empty"),
-        (told, "{", "run.json: is not JSON"),
-        (told, "[]", "run.json: is not JSON"),
-        (told, "{}", "run.json: is not what 'holdfast run' writes"),
-        (told, whole[told].replace('"warmup": 0.0', '"warmup": 1.0'), "run.json: was changed after it was written"),
+        (manifest, "{", "run.json: is not JSON"),
+        (manifest, "[]", "run.json: is not JSON"),
+        (manifest, "{}", "run.json: is not what 'holdfast run' writes"),
+        (
+            manifest,
+            whole[manifest].replace('"warmup": 0.0', '"warmup": 1.0'),
+            "run.json: was changed after it was written",
+        ),
     ]:
         path.write_text(text)
         if path == jobs:
             reseal(results)
         assert sentence in refusal(capsys, *words), sentence
         path.write_text(whole[path])
-        told.write_text(whole[told])
+        manifest.write_text(whole[manifest])
     reseal(results, measurement={"warmup": "long"})
     assert "run.json: must name instant_tolerance, warmup" in refusal(capsys, *words)
     jobs.unlink()
     reseal(results)
     assert "has no jobs-baseline.csv" in refusal(capsys, *words)
     jobs.write_text(whole[jobs])
-    told.write_text(whole[told])
+    manifest.write_text(whole[manifest])
     table.unlink()
     assert "small.csv, is missing" in refusal(capsys, *words)
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         ("{tmp}/none", "no such file"),
         ("{tmp}", "no results of 'holdfast run'"),
@@ -293,7 +299,7 @@ def test_files_that_do_not_belong_together(results: Path, capsys: pytest.Capture
     ],
 )
 def test_wrong_words_are_one_sentence(
-    words: str, told: str, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: str, sentence: str, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "year.swf").write_text(re.sub(r"(?m)^(\d+ \d+) \S+", r"\1 -1", SWF))
     (tmp_path / "wishes.swf").write_text(re.sub(r"(?m)^((?:\S+ ){8})\d+", r"\1-1", SWF))
@@ -303,7 +309,7 @@ def test_wrong_words_are_one_sentence(
     names = {name: tmp_path / f"{name}.swf" for name in ("year", "wishes", "alike")}
     filled = words.format(tmp=tmp_path, trace=trace, table=GOLDEN / "small.csv", **names).split()
     before = set(tmp_path.iterdir())
-    assert told in refusal(capsys, "fit-costs", *filled, "-o", str(tmp_path / "costs.json"))
+    assert sentence in refusal(capsys, "fit-costs", *filled, "-o", str(tmp_path / "costs.json"))
     assert set(tmp_path.iterdir()) == before
 
 
@@ -342,12 +348,12 @@ LAW = _WORDS.split()
 def test_prices_of_a_file_are_those_of_the_options(
     words: str, prices: str, costs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = []
+    outputs = []
     for given in (["--costs", str(costs), *words.split()], prices.split()):
         assert cli.main(["plan", *LAW, *given, "--json", "-"]) == 0
-        told.append(capsys.readouterr().out)
-    assert told[0] == told[1]
-    assert json.loads(told[0])["expected_cost"] > 21 * 3600
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    assert json.loads(outputs[0])["expected_cost"] > 21 * 3600
 
 
 def test_the_table_says_whose_prices_they_are(costs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -367,7 +373,7 @@ def test_the_table_says_whose_prices_they_are(costs: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         ("--costs {costs} --alpha 1", "--costs FILE contains --alpha"),
         ("--costs {costs} --beta 1", "--costs FILE contains --beta"),
@@ -383,7 +389,7 @@ def test_the_table_says_whose_prices_they_are(costs: Path, capsys: pytest.Captur
     ],
 )
 def test_wrong_costs_are_one_sentence(
-    words: str, told: str, costs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: str, sentence: str, costs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "prose.json").write_text("To be, or not to be")
     (tmp_path / "deep.json").write_text("[" * 200_000)
@@ -392,7 +398,7 @@ def test_wrong_costs_are_one_sentence(
     (tmp_path / "negative.json").write_text(costs.read_text().replace("3780.125", "-1"))
     before = set(tmp_path.iterdir())
     filled = words.format(costs=costs, tmp=tmp_path).split()
-    assert told in refusal(capsys, "plan", *LAW, *filled, "--json", str(tmp_path / "x.json"))
+    assert sentence in refusal(capsys, "plan", *LAW, *filled, "--json", str(tmp_path / "x.json"))
     assert set(tmp_path.iterdir()) == before
 
 

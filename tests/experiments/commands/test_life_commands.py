@@ -65,8 +65,8 @@ def test_everything_on(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (seen["3"]["wait"], seen["3"]["turnaround"]) == ("", "")
     summary = rows(out / "summary.csv")[0]
     assert (summary["jobs"], summary["cancelled_jobs"], summary["cancelled_started"]) == ("3", "1", "0")
-    told = json.loads((out / "run.json").read_text())["life"]
-    assert told == {"cancelled": "keep", "dependencies": True, "starting_state": None, "until": 400.0}
+    life = json.loads((out / "run.json").read_text())["life"]
+    assert life == {"cancelled": "keep", "dependencies": True, "starting_state": None, "until": 400.0}
     shown = capsys.readouterr().out
     assert "withdrawn by their users before they started, and kept: 1" in shown
     assert "dependencies: 1 followed; 1 preceding job not in the trace: submitted as recorded" in shown

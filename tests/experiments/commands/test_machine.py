@@ -57,7 +57,7 @@ def test_a_log_gives_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "sentence"),
     [
         (["show"], "'show' takes one file and no option: holdfast machine show machine.toml"),
         (["show", "a", "b"], "'show' takes one file and no option: holdfast machine show machine.toml"),
@@ -70,7 +70,7 @@ def test_a_log_gives_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ],
 )  # fmt: skip
 def test_what_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("slurm.conf").write_text(_CONF)
@@ -78,7 +78,7 @@ def test_what_is_refused(
     before = sorted(tmp_path.iterdir())
     assert cli.main(["machine", *words]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"holdfast machine: error: {said}")
+    assert error.startswith(f"holdfast machine: error: {sentence}")
     assert error.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before
 

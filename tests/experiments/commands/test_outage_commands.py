@@ -56,9 +56,9 @@ def test_a_run_tells_of_its_outages_and_can_be_repeated(outages: Path, tmp_path:
     happened = read_outages(first / "outages.csv", nodes=16)
     assert [item.kind for item in happened[:4]] == [item.kind for item in read_outages(outages)]
     assert len(happened) > 8
-    told = json.loads((first / "run.json").read_text())
-    assert told["failures"] == {"mtbf": 43200.0, "repair": 600.0, "variation": 1.5, "seed": 4}
-    assert told["outages"]["path"] == str(outages)
+    manifest = json.loads((first / "run.json").read_text())
+    assert manifest["failures"] == {"mtbf": 43200.0, "repair": 600.0, "variation": 1.5, "seed": 4}
+    assert manifest["outages"]["path"] == str(outages)
     for row in rows(first / "accounting.csv"):
         parts = [float(value) for name, value in row.items() if name != "mechanism"]
         summary = next(item for item in rows(first / "summary.csv") if item["mechanism"] == row["mechanism"])
@@ -88,8 +88,8 @@ def test_outages_outside_the_simulated_time_are_mentioned(tmp_path: Path, capsys
     path = tmp_path / "o.csv"
     path.write_text("kind,start,end,nodes\nmaintenance,-9,0,1\nmaintenance,10,20,1\nfailure,1e9,2e9,1\n")
     assert run(tmp_path / "out", "--outages", str(path), "--mechanism", "baseline") == 0
-    told = "holdfast run: warning: 2 of 3 outages lie outside the simulated time, 0 s to "
-    assert told in (error := capsys.readouterr().err)
+    warning = "holdfast run: warning: 2 of 3 outages lie outside the simulated time, 0 s to "
+    assert warning in (error := capsys.readouterr().err)
     assert "s of the job table's clock; the first is outage 1 (maintenance, -9 s to 0 s)\n" in error
     path.write_text("kind,start,end,nodes\nfailure,1e9,2e9,1\n")
     assert run(tmp_path / "out", "--outages", str(path), "--mechanism", "baseline", "--force") == 0
@@ -108,8 +108,8 @@ def test_without_outages_no_file_speaks_of_them(tmp_path: Path) -> None:
 def test_failures_at_the_rate_that_checkpoints_are_made_for(tmp_path: Path) -> None:
     given = ("--failure-mtbf", "node-mtbf", "--node-mtbf", "30h")
     assert run(tmp_path / "out", *given) == 0
-    told = json.loads((tmp_path / "out" / "run.json").read_text())["failures"]
-    assert (told["mtbf"], told["repair"], told["variation"]) == (30 * 3600.0, 4 * 3600.0, 0.0)
+    failures = json.loads((tmp_path / "out" / "run.json").read_text())["failures"]
+    assert (failures["mtbf"], failures["repair"], failures["variation"]) == (30 * 3600.0, 4 * 3600.0, 0.0)
 
 
 def test_a_list_that_lies_where_it_would_be_written_stays_as_it_is(tmp_path: Path) -> None:
@@ -148,10 +148,10 @@ def test_refusals(arguments: list[str], sentence: str, tmp_path: Path, capsys: p
             path.write_text(texts[word])
             arguments = [*arguments[:place], str(path), *arguments[place + 1 :]]
     assert run(directory, *arguments) == 2
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert told.count("\n") == 1
-    assert "Traceback" not in told
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+    assert "Traceback" not in error
     assert not directory.exists() or [path.name for path in directory.iterdir()] == ["outages.csv"]
 
 

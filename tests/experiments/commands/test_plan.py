@@ -42,8 +42,8 @@ WORDS: dict[str, tuple[str, float | None]] = {
 def plan(capsys: pytest.CaptureFixture[str], words: str) -> dict[str, Any]:
     """The JSON document that the command writes to standard output."""
     assert cli.main(["plan", *words.split(), "--json", "-"]) == 0
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return told
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -64,15 +64,15 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 @pytest.mark.parametrize("name", sorted(DISTRIBUTIONS))
 def test_every_distribution_makes_a_plan(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     words, mean = WORDS[name]
-    told = plan(capsys, f"{name} {words} --checkpoint 6m --restart 3m --n 200")
-    assert set(told) == {
+    document = plan(capsys, f"{name} {words} --checkpoint 6m --restart 3m --n 200")
+    assert set(document) == {
         *("strategy", "expected_cost", "omniscient_cost", "reservations"),
         *("costs", "extension", "extension_checkpointed", "sealed", "digest"),
     }
-    assert told["strategy"] == "optimal"
+    assert document["strategy"] == "optimal"
     if mean is not None:
-        assert told["omniscient_cost"] == pytest.approx(3600 * mean, rel=1e-6)
-    rows = told["reservations"]
+        assert document["omniscient_cost"] == pytest.approx(3600 * mean, rel=1e-6)
+    rows = document["reservations"]
     keys = ["milestone", "checkpointed", "length", "restart", "work", "checkpoint", "probability"]
     assert all(list(row) == keys for row in rows)
     # The anatomy of a sequence (Equations 3 and 4 of [R]), from the milestones and flags alone.
@@ -86,17 +86,17 @@ def test_every_distribution_makes_a_plan(name: str, capsys: pytest.CaptureFixtur
     assert not rows[-1]["checkpointed"]
     assert rows[0]["probability"] == 1
     # Theorem 1 with alpha = 1, beta = gamma = 0; beyond the last milestone lies a tail of 1e-7.
-    assert told["expected_cost"] == pytest.approx(sum(r["length"] * r["probability"] for r in rows), rel=1e-4)
-    assert told["expected_cost"] >= told["omniscient_cost"]
+    assert document["expected_cost"] == pytest.approx(sum(r["length"] * r["probability"] for r in rows), rel=1e-4)
+    assert document["expected_cost"] >= document["omniscient_cost"]
 
 
 def test_golden(capsys: pytest.CaptureFixture[str]) -> None:
     words = "uniform --min 1h --max 20h --checkpoint 2h --restart 30m --n 200"
-    told = plan(capsys, words)
+    document = plan(capsys, words)
     golden = json.loads((GOLDEN / "plan.json").read_text())
-    rows, expected = told.pop("reservations"), golden.pop("reservations")
-    assert told.pop("costs") == golden.pop("costs")
-    assert told == pytest.approx(golden)
+    rows, expected = document.pop("reservations"), golden.pop("reservations")
+    assert document.pop("costs") == golden.pop("costs")
+    assert document == pytest.approx(golden)
     assert len(rows) == len(expected)
     for row, other in zip(rows, expected, strict=True):
         assert row == pytest.approx(other)
@@ -116,8 +116,8 @@ def test_without_the_time_of_a_checkpoint_there_are_none(capsys: pytest.CaptureF
     compared_names = {line.split()[0] for line in compared.splitlines()[3:]}
     assert compared_names == {"no-ckpt", "no-ckpt-periodic", "masi", "maximum"}
     for strategy in ("all-ckpt", "all-ckpt-periodic", "neuro"):
-        told = refusal(capsys, *words.split()[:-2], "--strategy", strategy)
-        assert f"the strategy {strategy} writes checkpoints: give the time that one takes as --checkpoint" in told
+        sentence = refusal(capsys, *words.split()[:-2], "--strategy", strategy)
+        assert f"the strategy {strategy} writes checkpoints: give the time that one takes as --checkpoint" in sentence
     assert "--restart reads a checkpoint" in refusal(capsys, *words.split(), "--restart", "1m")
 
 
@@ -127,10 +127,10 @@ def test_files_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert cli.main(["plan", *words.split(), *files]) == 0
     out = capsys.readouterr().out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.json", "plan.pdf", "plan.png"]
-    told = json.loads((tmp_path / "plan.json").read_text())
-    assert told["omniscient_cost"] == pytest.approx(1.5 * 3600 + 60)
-    assert not any(row["checkpointed"] for row in told["reservations"])
-    assert walltime_text(told["reservations"][0]["length"]) in out
+    document = json.loads((tmp_path / "plan.json").read_text())
+    assert document["omniscient_cost"] == pytest.approx(1.5 * 3600 + 60)
+    assert not any(row["checkpointed"] for row in document["reservations"])
+    assert walltime_text(document["reservations"][0]["length"]) in out
     assert out.count("no-ckpt") == 1, "without --compare no other strategy is shown"
 
 
@@ -145,8 +145,8 @@ def test_means_are_those_before_truncation_and_mu_has_a_unit(capsys: pytest.Capt
     assert by_logarithm.sf(hours) == pytest.approx(distribution.sf(hours), rel=1e-9)
     # Without --min and --max a normal distribution is cut at 0 only.
     assert make_distribution("truncated-normal", {"mean": "1h", "std": "1h"}).lower == 0
-    told = plan(capsys, "gamma --shape 2 --scale 30m --max 2h --n 50 --checkpoint 1m --restart 1m")
-    assert told["reservations"][-1]["milestone"] == pytest.approx(7200)
+    document = plan(capsys, "gamma --shape 2 --scale 30m --max 2h --n 50 --checkpoint 1m --restart 1m")
+    assert document["reservations"][-1]["milestone"] == pytest.approx(7200)
 
 
 def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,7 +157,7 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         ("", "give either a distribution"),
         ("exponential", "needs --mean"),
@@ -199,9 +199,11 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_wrong_words_are_one_sentence(
-    words: str, told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    words: str, sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert told in refusal(capsys, *words.split(), "--json", str(tmp_path / "x.json"), "--plot", str(tmp_path / "x"))
+    assert sentence in refusal(
+        capsys, *words.split(), "--json", str(tmp_path / "x.json"), "--plot", str(tmp_path / "x")
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -229,7 +231,7 @@ def test_runs_are_read(tmp_path: Path) -> None:
     for mark in ";\t|":
         path.write_text(f"JobID{mark}Elapsed\n1{mark}00:01:30\n2{mark}1-00:00:00\n")
         assert read_runs(path, "Elapsed").tolist() == [90.0, 86_400.0], mark
-    for text, column, told in [
+    for text, column, sentence in [
         ("1:30\n", None, "is not a runtime, such as 90m or 01:30:00: '1:30'"),
         ("a;1\n", None, "with --column"),
         ("", None, "is empty"),
@@ -245,7 +247,7 @@ def test_runs_are_read(tmp_path: Path) -> None:
         ("job,runtime\na," + "1" * 200_000 + "\n", "runtime", "is not a CSV file"),
     ]:
         path.write_text(text)
-        with pytest.raises(InputError, match=re.escape(told)):
+        with pytest.raises(InputError, match=re.escape(sentence)):
             read_runs(path, column)
     with pytest.raises(InputError, match="no such file"):
         read_runs(tmp_path / "none.txt")
@@ -275,20 +277,20 @@ def test_reservations_are_rounded_up_to_seconds() -> None:
 
 
 def test_long_plans_are_cut_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    told = plan(capsys, "weibull --scale 1h --shape 0.5 --gamma 1m --n 300 --checkpoint 0")
-    number = len(told["reservations"])
+    document = plan(capsys, "weibull --scale 1h --shape 0.5 --gamma 1m --n 300 --checkpoint 0")
+    number = len(document["reservations"])
     assert number > 50
-    lines = plan_table(told, most=10).splitlines()
+    lines = plan_table(document, most=10).splitlines()
     assert lines[-1].startswith(f"{number - 9} before the last one")
     assert lines[-2].split()[0] == str(number)
     assert len(lines) == 3 + 10 + 1
 
 
 def test_picture_shows_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
-    told = plan(capsys, "uniform --min 1h --max 20h --checkpoint 2h --restart 30m --n 200")
-    figure = plot_plan(told, make_distribution("uniform", {"min": "1h", "max": "20h"}))
+    document = plan(capsys, "uniform --min 1h --max 20h --checkpoint 2h --restart 30m --n 200")
+    figure = plot_plan(document, make_distribution("uniform", {"min": "1h", "max": "20h"}))
     _, bars, needed = figure.axes
-    rows = told["reservations"]
+    rows = document["reservations"]
     widths = [patch.get_width() for patch in bars.patches]  # type: ignore[attr-defined]
     parts = [row[part] / 3600 for part in ("restart", "work", "checkpoint") for row in rows]
     assert widths == pytest.approx(parts)
@@ -318,9 +320,9 @@ def runs(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("how", ["discrete", "polynomial"])
 def test_past_runs(how: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = f"--runs {runs} --column minutes --unit m --fit {how} --checkpoint 5m --restart 5m --n 100"
-    told = plan(capsys, words)
+    document = plan(capsys, words)
     longest = read_runs(runs, "minutes", 60.0).max()
-    assert told["reservations"][-1]["milestone"] >= longest * (1 - 1e-12)
+    assert document["reservations"][-1]["milestone"] >= longest * (1 - 1e-12)
     assert cli.main(["plan", *words.split(), "--compare"]) == 0
     out = capsys.readouterr().out
     reach = f"{walltime_text(read_runs(runs, 'minutes', 60.0).min())} to {walltime_text(longest)}"
@@ -331,14 +333,14 @@ def test_past_runs(how: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_discrete_plans_cost_what_the_runs_would_have_paid(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = plan(capsys, f"--runs {runs} --column minutes --unit m --fit discrete --gamma 1m --strategy no-ckpt")
-    ends = [row["milestone"] for row in told["reservations"]]
+    document = plan(capsys, f"--runs {runs} --column minutes --unit m --fit discrete --gamma 1m --strategy no-ckpt")
+    ends = [row["milestone"] for row in document["reservations"]]
     paid = []
     for time in read_runs(runs, "minutes", 60.0):
         needed = ends[: 1 + sum(end < time for end in ends)]
         paid.append(sum(needed) + 60 * len(needed))
-    assert told["expected_cost"] == pytest.approx(np.mean(paid))
-    assert told["omniscient_cost"] == pytest.approx(read_runs(runs, "minutes", 60.0).mean() + 60)
+    assert document["expected_cost"] == pytest.approx(np.mean(paid))
+    assert document["omniscient_cost"] == pytest.approx(read_runs(runs, "minutes", 60.0).mean() + 60)
 
 
 def test_the_distribution_of_past_runs_is_chosen_from_them_alone(
@@ -409,10 +411,10 @@ def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     )
 
 
-def test_a_grid_that_grew_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_grid_that_grew_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     words = "pareto --min 1h --shape 1.3 --checkpoint 6m --restart 6m --strategy all-ckpt"
-    told = plan(capsys, words)
-    assert told["growth"]["settled"] is True
+    document = plan(capsys, words)
+    assert document["growth"]["settled"] is True
     assert cli.main(["plan", *words.split()]) == 0
-    assert f"The grid of 500 cells was used up and grew to {told['growth']['cells']:,}" in capsys.readouterr().out
+    assert f"The grid of 500 cells was used up and grew to {document['growth']['cells']:,}" in capsys.readouterr().out
     assert "growth" not in plan(capsys, f"{words} --n 500")

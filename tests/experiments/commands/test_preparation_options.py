@@ -46,10 +46,10 @@ def test_options_are_read_as_keys_of_sweeps_are(tmp_path: Path) -> None:
     words += ["--mechanism", "N-PAA"]
     run = expand(sweep)[0]
     assert cli.main(["run", str(year), "-o", str(tmp_path / "out"), *words]) == 0
-    told = json.loads((tmp_path / "out" / "run.json").read_text())
+    manifest = json.loads((tmp_path / "out" / "run.json").read_text())
     asked = {name: value for name, value in asdict(run.assignment).items() if name != "types"}
-    assert told["preparation"] == json.loads(json.dumps({"seed": 0, **asked}))
-    assert told["options"] == asdict(run.options)
+    assert manifest["preparation"] == json.loads(json.dumps({"seed": 0, **asked}))
+    assert manifest["options"] == asdict(run.options)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_types_and_mechanisms_are_drawn_only_on_request(
 ) -> None:
     write_swf(generate(ThetaYear(jobs=20), seed=3), tmp_path / "a.swf")
     assert cli.main(["run", str(tmp_path / "a.swf"), "-o", str(tmp_path / "out"), *words]) == 0
-    told = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert told["mechanisms"] == mechanisms
-    assert ("preparation" in told) == (mechanisms != ["baseline"])
+    manifest = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert manifest["mechanisms"] == mechanisms
+    assert ("preparation" in manifest) == (mechanisms != ["baseline"])
 
 
 @pytest.mark.parametrize(("kind", "mechanisms"), [("rigid", ["baseline"]), ("on-demand", ALL)])

@@ -67,8 +67,8 @@ gpu           2   4.5      9.0    8.3  50.0
     assert nodes[2] == ("cpu", "n[1-2]")
     assert nodes[4] == ("gpu", "g1")
     assert hf.read_machine("out/machine.toml") == hf.read_machine("machine.toml")
-    told = json.loads(Path("out/run.json").read_text())
-    assert (told["nodes"], told["unit"], told["machine"]["placement"]) == (16, "processors", "pack")
+    manifest = json.loads(Path("out/run.json").read_text())
+    assert (manifest["nodes"], manifest["unit"], manifest["machine"]["placement"]) == (16, "processors", "pack")
 
 
 def test_info_counts_the_jobs_that_a_limit_never_lets_start(
@@ -227,19 +227,19 @@ def test_outages_close_nodes_by_name(place: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "sentence"),
     [
         ("maintenance,0,10,all,n9", "away.csv:2: on must be a partition or nodes of the machine, and there is no 'n9'"),
         ("maintenance,0,10,2,g1", "nodes of outage 1 must be at most the 1 nodes of g1, not 2"),
     ],
 )
 def test_outages_of_other_nodes_are_refused(
-    place: Path, capsys: pytest.CaptureFixture[str], row: str, said: str
+    place: Path, capsys: pytest.CaptureFixture[str], row: str, sentence: str
 ) -> None:
     Path("away.csv").write_text(f"kind,start,end,nodes,on\n{row}\n")
     capsys.readouterr()
     assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "out", "--outages", "away.csv"]) == 2
-    assert said in capsys.readouterr().err
+    assert sentence in capsys.readouterr().err
     assert cli.main(["run", "log.txt", "--nodes", "4", "-o", "out", "--outages", "away.csv"]) == 2
     assert "away.csv:2: on must be empty without a machine (--machine)" in capsys.readouterr().err
     assert not Path("out").exists()
@@ -262,7 +262,7 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "sentence"),
     [
         (["--nodes", "4"], "--nodes must be left out with --machine: its file describes the nodes, not 4"),
         (["--unit", "nodes"], "--unit must be left out with --machine"),
@@ -281,12 +281,12 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
     ],
 )
 def test_what_a_machine_does_not_have_is_refused(
-    place: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    place: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
 ) -> None:
     capsys.readouterr()
     assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "out", *words]) == 2
     printed = capsys.readouterr().err
-    assert said in printed
+    assert sentence in printed
     assert len(printed.splitlines()) == 1
     assert not Path("out").exists()
 
@@ -347,9 +347,9 @@ def test_limits_that_no_job_can_reach_are_warned_of(
     for name in ("", "a"):
         Path("table.csv").write_text(rows.format(name))
         assert cli.main(["run", "table.csv", "--machine", "machine.toml", "-o", f"out{name}"]) == 0
-        said = capsys.readouterr().err
-        assert ("no job names its account, so the machine's limits by account have no effect" in said) == (not name)
-        assert "no job names its user, so the machine's limits by user have no effect" in said
+        error = capsys.readouterr().err
+        assert ("no job names its account, so the machine's limits by account have no effect" in error) == (not name)
+        assert "no job names its user, so the machine's limits by user have no effect" in error
         with Path(f"out{name}", "jobs-baseline.csv").open() as file:
             starts[name] = [float(row["start"]) for row in csv.DictReader(file)]
     assert starts == {"": [0, 1], "a": [0, 100]}
@@ -417,19 +417,19 @@ def test_cancelled_and_dependent_jobs_of_a_log(tmp_path: Path, capsys: pytest.Ca
     assert "dependencies: 1 followed" in printed
 
 
-def test_nodes_in_no_partition_are_counted_and_told(
+def test_nodes_in_no_partition_are_counted_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     nodes = '[[nodes]]\nnames = "n[1-8]"\ncores = 4\n[[partitions]]\nname = "p"\n'
     Path("log.csv").write_text("at,nodes,runs\n0,2,60\n")
-    for names, told in (("n[1-5]", "count in the utilisation: 3; add them"), ("ALL", "")):
+    for names, hint in (("n[1-5]", "count in the utilisation: 3; add them"), ("ALL", "")):
         Path("m.toml").write_text(f'{nodes}nodes = "{names}"\n')
         columns = "submit=at,nodes=nodes,runtime=runs"
         assert cli.main(["run", "log.csv", "--columns", columns, "--machine", "m.toml"]) == 0
         error = capsys.readouterr().err
-        assert told in error
-        assert ("in no partition" in error) == bool(told)
+        assert hint in error
+        assert ("in no partition" in error) == bool(hint)
 
 
 def test_recorded_types_replay_on_a_machine_with_one_command(

@@ -43,10 +43,10 @@ def refusal(line: str, capsys: pytest.CaptureFixture[str]) -> str:
     before = sorted(Path().iterdir())
     assert cli.main([word.replace("_", " ") if "=" in word else word for word in line.split()]) == 2
     assert sorted(Path().iterdir()) == before
-    told = capsys.readouterr().err.splitlines()
-    assert told[-1].startswith("holdfast ")
-    assert len(told[-1]) < 500
-    return told[-1]
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("holdfast ")
+    assert len(lines[-1]) < 500
+    return lines[-1]
 
 
 RUN = "run t.csv -o out --nodes 4 --mechanism baseline"
@@ -137,9 +137,9 @@ def test_a_byte_that_is_no_text_in_a_stream(byte: bytes, capsys: pytest.CaptureF
     Path("a.swf").write_bytes(head.encode() + byte + jobs.encode())
     assert cli.main(["run", "a.swf", "-o", "note", "--stream", "--nodes", "4"]) == 0
     Path("a.swf").write_bytes(LOG.encode()[:-8] + byte + LOG.encode()[-8:])
-    told = refusal("run a.swf -o out --stream --nodes 4", capsys)
-    assert "a.swf:10: " in told
-    assert "must be a finite number" in told or "must have 17 or more fields" in told
+    sentence = refusal("run a.swf -o out --stream --nodes 4", capsys)
+    assert "a.swf:10: " in sentence
+    assert "must be a finite number" in sentence or "must have 17 or more fields" in sentence
 
 
 def archive(**changed: bytes) -> None:
@@ -304,10 +304,10 @@ def test_signals_at_any_moment_leave_no_traceback(times: int) -> None:
         run.stdout.readline()
         time.sleep(0.5 * number / times)
         os.killpg(run.pid, signal.SIGINT)
-        told = run.communicate()[1].decode()
-        assert "Traceback" not in told
+        error = run.communicate()[1].decode()
+        assert "Traceback" not in error
         # Python ends itself by the signal where it comes after the last line of ours.
         assert run.returncode in (0, 130, -signal.SIGINT)
-        assert told.count("\n") <= 1
+        assert error.count("\n") <= 1
         ended += run.returncode != 0
     assert ended

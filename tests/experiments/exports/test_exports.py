@@ -88,8 +88,8 @@ def fields_of(path: Path) -> list[list[str]]:
 
 
 def test_swf_is_read_back(result: Result, tmp_path: Path) -> None:
-    told = export_result(result, tmp_path / "out.swf")
-    assert told == "7 jobs"
+    summary = export_result(result, tmp_path / "out.swf")
+    assert summary == "7 jobs"
     trace = read_swf(tmp_path / "out.swf")
     assert trace.nodes == 16
     assert trace.header["Preemption"] == "No"
@@ -303,11 +303,11 @@ def test_batsim_lines_are_what_batsim_says_of_them(
 def test_batsim_states(tmp_path: Path) -> None:
     jobs = [rigid(1, 0, 4, 60, killed=True), rigid(2, 0, 4, 60, 90), on_demand(3, 70, 4, 10)]
     export_result(simulate(jobs, 4, "N-PAA"), tmp_path / "jobs.csv")
-    told = [
+    states = [
         (row["job_id"], row["success"], row["final_state"], row["requested_time"])
         for row in rows_of(tmp_path / "jobs.csv")
     ]
-    assert told == [
+    assert states == [
         ("1", "0", "COMPLETED_WALLTIME_REACHED", "60"),
         ("2", "0", "COMPLETED_KILLED", "90"),
         ("2#1", "1", "COMPLETED_SUCCESSFULLY", "90"),
@@ -561,8 +561,8 @@ def test_a_resized_and_warned_run_tells_of_it(tmp_path: Path) -> None:
     jobs = [malleable(1, 0, 8, 600, min_nodes=4), on_demand(2, 60, 3, 60), on_demand(3, 200, 8, 60)]
     export_result(simulate(jobs, 8, "N-SPAA"), tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-    told = [(event["name"], event["ts"] // SECOND, event["dur"] // SECOND) for event in events if event["ph"] == "X"]
-    assert told[:6] == [
+    slices = [(event["name"], event["ts"] // SECOND, event["dur"] // SECOND) for event in events if event["ph"] == "X"]
+    assert slices[:6] == [
         ("job 1", 0, 320),
         ("8 nodes", 0, 60),
         ("5 nodes", 60, 60),
@@ -582,12 +582,12 @@ def test_a_resized_and_warned_run_tells_of_it(tmp_path: Path) -> None:
 def test_parquet_tables_are_those_of_the_result(result: Result, tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'holdfast[parquet]')")
-    told = export_result(result, tmp_path / "out", "parquet")
+    summary = export_result(result, tmp_path / "out", "parquet")
     tables = {
         name: pd.read_parquet(tmp_path / "out" / f"{name}.parquet") for name in ("jobs", "events", "timeline", "nodes")
     }
     words = ("jobs", "events", "instants", "stays on nodes")
-    assert told == ", ".join(f"{len(table):,} {what}" for table, what in zip(tables.values(), words, strict=True))
+    assert summary == ", ".join(f"{len(table):,} {what}" for table, what in zip(tables.values(), words, strict=True))
     jobs = result.jobs
     for name in (
         "job_id",

@@ -150,7 +150,7 @@ def test_distributions_are_those_of_the_jobs(results: list[Result]) -> None:
         draw_distributions([])
 
 
-def test_metrics_of_no_jobs_are_said_to_be_none(tmp_path: Path) -> None:
+def test_metrics_of_no_jobs_are_labelled_as_missing(tmp_path: Path) -> None:
     row: dict[str, Any] = dict.fromkeys(SUMMARY_COLUMNS, math.nan)
     known = row | {"mechanism": "baseline", "turnaround_h": 2.0}
     figure = plot_mechanisms([known, row | {"mechanism": "their-own"}])
@@ -260,7 +260,7 @@ def test_a_trace_of_one_job_without_waits_can_be_drawn(tmp_path: Path) -> None:
         plot_trace(Trace(()))
 
 
-def test_nothing_to_draw_is_said() -> None:
+def test_nothing_to_draw_is_reported() -> None:
     for plot in (plot_mechanisms, plot_machine, plot_accounting):
         with pytest.raises(InputError, match="there are no"):
             plot([])

@@ -235,8 +235,8 @@ def test_a_waiting_job_keeps_its_place_and_asks_for_less() -> None:
     late = advise(state, HISTORY, nodes=1, walltime=6200.0, user="ann", draws=8, arrivals="none")
     assert np.all(late.waits[:, [request.walltime for request in late.requests].index(6200.0)] > 0)
     # What it is expected to do is what a forecast tells of it.
-    told = forecast(state, HISTORY, jobs=[3], draws=8, arrivals="none")
-    assert np.array_equal(told.waits[:, 0], advice.waits[:, places[10_000.0]])
+    prediction = forecast(state, HISTORY, jobs=[3], draws=8, arrivals="none")
+    assert np.array_equal(prediction.waits[:, 0], advice.waits[:, places[10_000.0]])
     for job, sentence in ((1, "job 1 must be a waiting one, and runs already"), (9, "is neither waiting nor running")):
         with pytest.raises(InputError, match=sentence):
             advise(state, HISTORY, job=job)
@@ -303,7 +303,7 @@ WORDS = ["--at", str(40_000 * 32), "--draws", "6", "--workers", "1", "--arrivals
 def test_the_command(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["advise", log, *WORDS, "--user", "7", "--nodes", "1,2:0.98", "--checkpoint", "5m", "--restart", "2m"]
     assert cli.main([*words, "--json", str(tmp_path / "a.json")]) == 0
-    told, facts = capsys.readouterr().out, json.loads((tmp_path / "a.json").read_text())
+    output, facts = capsys.readouterr().out, json.loads((tmp_path / "a.json").read_text())
     best = facts["best"]
     # The free node is free until job 40 ends, 9,000 s after its start, 4,000 s from now.
     assert (best["nodes"], best["wait"], best["backfilled"]) == (1, 0.0, 1.0)
@@ -311,10 +311,10 @@ def test_the_command(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert {request["nodes"] for request in facts["requests"]} == {1, 2}
     assert facts["gains"]["over_own"]["low"] > 0
     assert facts["plan"]["reservations"][0]["length"] == best["walltime"]
-    assert f"Ask for 1 node for {walltime_text(best['walltime'])}: the expected response time is" in told
-    assert "less than with your own request of 1 node for 11:00:00" in told
-    assert "a checkpoint keeps its work" in told
-    assert "come from draws in which the request is backfilled" in told
+    assert f"Ask for 1 node for {walltime_text(best['walltime'])}: the expected response time is" in output
+    assert "less than with your own request of 1 node for 11:00:00" in output
+    assert "a checkpoint keeps its work" in output
+    assert "come from draws in which the request is backfilled" in output
     assert cli.main([*words[:-5], "1,2", "--serial", "0.98"]) == 0
     assert "its work is lost" in capsys.readouterr().out
 
@@ -355,9 +355,9 @@ def test_one_sentence_of_the_command(
     words: list[str], sentence: str, log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["advise", log, *WORDS, *words]) == 2
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
 
 
 def test_runtimes_of_a_file_or_a_distribution(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,8 +85,8 @@ def test_they_are_of_jobs_submitted_then_and_of_jobs_that_waited() -> None:
 
 
 def track_record(waits: list[float], waited: float = 0.0) -> TrackRecord:
-    told = {"simulation": (10.0, 20.0, 30.0, 40.0, 50.0)}
-    return TrackRecord([BackTest(0.0, waited, wait, told) for wait in waits])
+    quantiles = {"simulation": (10.0, 20.0, 30.0, 40.0, 50.0)}
+    return TrackRecord([BackTest(0.0, waited, wait, quantiles) for wait in waits])
 
 
 def test_the_quality_is_that_of_the_tests() -> None:
@@ -182,11 +182,11 @@ def test_every_answer_reports_them(
     words += ["--backtests", "25", "--nodes", "16", "--walltime", "1h", "--json", str(tmp_path / "f.json")]
     assert cli.main(words) == 0
     first = capsys.readouterr()
-    told = first.out.splitlines()
+    lines = first.out.splitlines()
     (count,) = {int(found) for found in re.findall(r"In the last (\d+) forecasts", first.out)}
     assert 10 <= count <= 25
-    quality_said = f"In the last {count} forecasts of jobs just submitted here the 90 % interval held"
-    assert sum(quality_said in line for line in told) == 2
+    quality_sentence = f"In the last {count} forecasts of jobs just submitted here the 90 % interval held"
+    assert sum(quality_sentence in line for line in lines) == 2
     document = json.loads((tmp_path / "f.json").read_text())
     (quality,) = document["quality"]
     assert (quality["jobs"], quality["backtests"], quality["known"]) == ("submitted", count, True)
@@ -200,5 +200,5 @@ def test_every_answer_reports_them(
     assert cli.main([*words, "--backtests", "0"]) == 0
     assert "The quality of forecasts of jobs just submitted here is unknown" in capsys.readouterr().out
     assert cli.main(["advise", *words[1:]]) == 0
-    assert quality_said in capsys.readouterr().out
+    assert quality_sentence in capsys.readouterr().out
     assert json.loads((tmp_path / "f.json").read_text())["quality"] == [quality]

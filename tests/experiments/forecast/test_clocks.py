@@ -56,10 +56,10 @@ def site(tmp_path: Path) -> Path:
 def ask(site: Path, capsys: pytest.CaptureFixture[str], *more: str, command: str = "forecast") -> tuple[str, str, Any]:
     """Output, warnings and the document of a forecast or an advice."""
     given = [command, str(site / "sacct.txt"), "--queue", str(site / "queue.json"), "--machine", str(MACHINE)]
-    status = cli.main([*given, "--draws", "3", "--workers", "1", "--json", str(site / "told.json"), *more])
+    status = cli.main([*given, "--draws", "3", "--workers", "1", "--json", str(site / "forecast.json"), *more])
     printed = capsys.readouterr()
     assert status == 0, printed.err
-    return printed.out, printed.err, json.loads((site / "told.json").read_text())
+    return printed.out, printed.err, json.loads((site / "forecast.json").read_text())
 
 
 #: The running job began 44 minutes before the queue was read, and the other one was submitted 5 minutes later.
@@ -74,13 +74,13 @@ def test_the_time_that_a_file_stores_comes_first(tmp_path: Path) -> None:
     assert snapshot_time(write_queue(path, seen, last_update=HOUR - 4)).at == HOUR - 4
     # The scheduler looks at waiting jobs again and again, and at running ones when they start.
     unset = {"set": False, "infinite": False, "number": 0}
-    told = Clock(HOUR - 17, "last_sched_evaluation in queue.json")
-    assert snapshot_time(write_queue(path, seen, last_update=unset)) == told
+    clock = Clock(HOUR - 17, "last_sched_evaluation in queue.json")
+    assert snapshot_time(write_queue(path, seen, last_update=unset)) == clock
     # A job that has come since is no contradiction.
     later = [*seen, job(103, HOUR - 3)]
     assert snapshot_time(write_queue(path, later)) == Clock(HOUR - 3, "last event in queue.json")
     several = [{**item, "job_state": [item["job_state"]]} for item in seen]
-    assert snapshot_time(write_queue(path, several)) == told
+    assert snapshot_time(write_queue(path, several)) == clock
     assert snapshot_time(write_queue(path, seen[:1])) == Clock(HOUR, "modification time of queue.json")
     columns = tmp_path / "queue.txt"
     columns.write_text("JOBID|STATE\n")
@@ -174,7 +174,7 @@ def test_usage_of_sshare_decides_under_fair_share(site: Path, capsys: pytest.Cap
     assert first(other) == 102
 
 
-def test_accounts_that_sshare_does_not_name_are_told(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_accounts_that_sshare_does_not_name_are_reported(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_queue(site / "queue.json", [*TWO, job(104, HOUR - 10, account="biology")], last_update=HOUR)
     (site / "sshare.txt").write_text(SHARES)
     more = ("--runtimes", "walltime", "--order", "fairshare", "--usage", str(site / "sshare.txt"))
@@ -200,7 +200,7 @@ def test_what_the_log_says_of_usage_and_what_it_cannot_say(site: Path, capsys: p
     assert err == ""
 
 
-def test_nodes_that_are_not_named_are_told(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nodes_that_are_not_named_are_reported(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_queue(site / "queue.json", TWO, last_update=HOUR)
     _, err, _ = ask(site, capsys, "--runtimes", "walltime", "--backfilling", "slurm")
     assert "slurm plans on named nodes, and those of 1 of 1 running jobs are not known" in err

@@ -16,9 +16,9 @@ from holdfast.experiments.forecast.wait_quantiles import STEPS, WaitQuantiles, f
 
 
 def test_what_was_known_at_a_time() -> None:
-    told, features = np.arange(25.0).reshape(5, 1, 5), np.arange(5.0)[:, None]
+    forecasts, features = np.arange(25.0).reshape(5, 1, 5), np.arange(5.0)[:, None]
     waits, started = np.array([50.0, 200.0, 201.0, 100.0, 500.0]), np.array([True, True, True, False, True])
-    evidence = Evidence(told, waits, started, np.array([0.0, 100.0, 100.0, 250.0, 310.0]), features)
+    evidence = Evidence(forecasts, waits, started, np.array([0.0, 100.0, 100.0, 250.0, 310.0]), features)
     known = evidence.until(300.0, 5)
     # The second starts just then, the third a second later, the fourth waits still, and the last is not submitted.
     assert known.started.tolist() == [True, True, False, False, False]
@@ -33,11 +33,11 @@ def test_what_was_known_at_a_time() -> None:
 @given(st.integers(0, 10**6))
 def test_an_expert_weighs_by_the_spread_of_its_misses(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    told, waits = rng.normal(8.0, 1.0, (30, 2, 5)), rng.lognormal(8.0, 1.0, 30)
-    evidence = Evidence(told, waits, np.ones(30, bool), np.arange(30.0), np.zeros((30, 1)))
+    forecasts, waits = rng.normal(8.0, 1.0, (30, 2, 5)), rng.lognormal(8.0, 1.0, 30)
+    evidence = Evidence(forecasts, waits, np.ones(30, bool), np.arange(30.0), np.zeros((30, 1)))
     powers = []
     for expert in range(2):
-        missed = [math.log(wait + 60.0) - row[expert][2] for wait, row in zip(waits.tolist(), told, strict=True)]
+        missed = [math.log(wait + 60.0) - row[expert][2] for wait, row in zip(waits.tolist(), forecasts, strict=True)]
         # Ranks level x (n + 1) are Weibull's.
         quantiles = zip(LEVELS, np.quantile(missed, LEVELS, method="weibull").tolist(), strict=True)
         losses = [abs(miss - at) * (level if miss > at else 1.0 - level) for level, at in quantiles for miss in missed]
@@ -48,11 +48,11 @@ def test_an_expert_weighs_by_the_spread_of_its_misses(seed: int) -> None:
 @given(st.integers(0, 10**6), st.floats(4.2, 9.0))
 def test_each_back_test_is_one_possible_outcome(seed: int, expected: float) -> None:
     rng = np.random.default_rng(seed)
-    told = np.repeat(rng.normal(6.0, 1.0, (25, 1, 1)), 5, axis=2)
+    forecasts = np.repeat(rng.normal(6.0, 1.0, (25, 1, 1)), 5, axis=2)
     waits = rng.choice([0.0, 59.0, 60.0, 61.0, 300.0, 4000.0], 25)
-    evidence = Evidence(told, waits, np.ones(25, bool), np.arange(25.0), np.zeros((25, 1)))
+    evidence = Evidence(forecasts, waits, np.ones(25, bool), np.arange(25.0), np.zeros((25, 1)))
     outcomes = []
-    for wait, median in zip(waits.tolist(), told[:, 0, 0].tolist(), strict=True):
+    for wait, median in zip(waits.tolist(), forecasts[:, 0, 0].tolist(), strict=True):
         moved = expected + math.log(wait + 60.0) - median
         outcomes.append(math.log(wait + 60.0) if wait <= 60.0 else max(moved, min(expected, math.log(120.0))))
     quantiles = np.maximum(np.quantile(outcomes, STEPS, method="weibull"), math.log(60.0))
@@ -83,9 +83,9 @@ def drifting_evidence(count: int, seed: int) -> Evidence:
     normal = np.array([-1.645, -0.674, 0.0, 0.674, 1.645])
     right = centre[:, None] + 0.5 * normal
     useless = np.full((count, 5), 8.0) + 3.0 * normal
-    told = np.stack([right - 3.0, right, useless], axis=1)
+    forecasts = np.stack([right - 3.0, right, useless], axis=1)
     waits = from_scale(centre + noise)
-    return Evidence(told, waits, np.ones(count, bool), 1e6 * np.arange(count), np.zeros((count, 2)))
+    return Evidence(forecasts, waits, np.ones(count, bool), 1e6 * np.arange(count), np.zeros((count, 2)))
 
 
 def share_inside(quantiles: np.ndarray, truth: np.ndarray, percent: int = 90) -> float:
@@ -120,8 +120,8 @@ def test_starts_at_once_are_as_frequent_as_in_like_back_tests() -> None:
     at_once = rng.random(900) < np.where(is_long, 0.1, 0.4)
     actual = np.where(at_once, to_scale(rng.integers(0, 2, 900) * 60.0), 8.0 + rng.normal(0.0, 0.5, 900))
     features = np.column_stack((np.zeros(900), np.where(is_long, 7.0, 1.0)))
-    told = np.full((900, 3, 5), 8.0)
-    evidence = Evidence(told, from_scale(actual), np.ones(900, bool), 1e6 * np.arange(900), features)
+    forecasts = np.full((900, 3, 5), 8.0)
+    evidence = Evidence(forecasts, from_scale(actual), np.ones(900, bool), 1e6 * np.arange(900), features)
     places, quantiles = replay(evidence)
     shares = np.array([WaitQuantiles(STEPS, from_scale(row).tolist()).share(61.0) for row in quantiles])
     # The queues are two deviations apart; tests at the distance 1.5 count exp(-1/2), and all 0.01 more.
@@ -174,8 +174,8 @@ def test_jobs_that_still_wait_count() -> None:
     """Waits of many days, tested every hour: of the last tests only the short waits have ended."""
     rng = np.random.default_rng(7)
     truth = rng.lognormal(12.0, 0.7, 400)
-    told = np.full((400, 3, 5), 12.0)
-    evidence = Evidence(told, truth, np.ones(400, bool), 3600.0 * np.arange(400), np.zeros((400, 2)))
+    forecasts = np.full((400, 3, 5), 12.0)
+    evidence = Evidence(forecasts, truth, np.ones(400, bool), 3600.0 * np.arange(400), np.zeros((400, 2)))
     places, quantiles = replay(evidence)
     late = np.array(places) >= 200
     actual = to_scale(truth)[places]
@@ -183,7 +183,7 @@ def test_jobs_that_still_wait_count() -> None:
     known = evidence.until(3600.0 * 400, 400)
     assert not known.started.all()
     ended = Evidence(*(column[known.started] for column in known))
-    full, short = (correct_forecast(one, told[0], np.zeros(2)) for one in (known, ended))
+    full, short = (correct_forecast(one, forecasts[0], np.zeros(2)) for one in (known, ended))
     exact = np.quantile(np.log(truth + 60.0), STEPS)
     assert abs(full - exact).max() < 0.35
     assert short[-1] < full[-1]
@@ -195,8 +195,8 @@ def test_intervals_hold_for_each_length_of_the_queue() -> None:
     is_long = rng.random(900) < 0.5
     actual = 8.0 + rng.normal(0.0, np.where(is_long, 1.5, 0.2))
     features = np.column_stack((np.zeros(900), np.where(is_long, 7.0, 1.0)))
-    told = np.full((900, 3, 5), 8.0)
-    evidence = Evidence(told, from_scale(actual), np.ones(900, bool), 1e6 * np.arange(900), features)
+    forecasts = np.full((900, 3, 5), 8.0)
+    evidence = Evidence(forecasts, from_scale(actual), np.ones(900, bool), 1e6 * np.arange(900), features)
 
     def coverage(of: Evidence) -> list[float]:
         places, quantiles = replay(of)
@@ -207,6 +207,8 @@ def test_intervals_hold_for_each_length_of_the_queue() -> None:
     short, long = coverage(evidence)
     assert short >= 0.87  # it is wider than needed, since long queues count a little
     assert 0.85 <= long <= 0.95
-    widths = [np.diff(correct_forecast(evidence, told[0], np.array((0.0, queue)))[[0, -1]]) for queue in (1.0, 7.0)]
+    widths = [
+        np.diff(correct_forecast(evidence, forecasts[0], np.array((0.0, queue)))[[0, -1]]) for queue in (1.0, 7.0)
+    ]
     assert widths[0] < widths[1] / 1.3
     assert min(coverage(evidence._replace(features=np.zeros((900, 2))))) < 0.84

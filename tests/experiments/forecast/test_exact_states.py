@@ -206,14 +206,14 @@ def test_advice_tries_a_job_in_the_same_state(options: dict[str, str]) -> None:
     trace = result_trace(run(jobs, **options))
     at = trace.jobs[-1].submit
     state, history = state_at(trace, at, NODES), read_history(trace, at)
-    told = forecast(state, history, draws=2, **options)
+    prediction = forecast(state, history, draws=2, **options)
     changed = 0
     for job in state.waiting[:6]:
         waits = advise(state, history, job=job.job_id, draws=2, walltimes=[job.walltime], **options)
         own = waits.request_for("own")
         assert own is not None
         column = waits.waits[:, waits.requests.index(own)]
-        assert column.tolist() == told.waits[:, told.ids.index(job.job_id)].tolist()
+        assert column.tolist() == prediction.waits[:, prediction.ids.index(job.job_id)].tolist()
         blank = advise(
             replace(state, prior=PriorState()), history, job=job.job_id, draws=2, walltimes=[job.walltime], **options
         )

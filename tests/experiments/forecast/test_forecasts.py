@@ -329,8 +329,8 @@ def test_quantiles_probabilities_and_jobs_ahead() -> None:
     assert row["waited"] == 600.0
     assert found.before(8) == [(7, 0.75)]
     assert found.queue([0.0, 0.75 * 3600, 4 * 3600]).tolist() == [[2, 1, 0], [2, 1, 0], [2, 2, 1], [2, 1, 1]]
-    told = sentence(found, 8)
-    assert told == (
+    text = sentence(found, 8)
+    assert text == (
         "Job 8 (4 nodes for 2.0 h) starts in 2.0 h (median), with 90 % probability between 1.0 h and 30.0 h from now. "
         "1 waiting job usually starts before it: 7. The quality of forecasts of waiting jobs here is unknown: "
         "0 past ones were tested, and at least 10 are needed."
@@ -395,9 +395,9 @@ def test_a_real_slurm_site(capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(shared_file("slurm", name)) for name in ("sacct.json", "squeue.json", "sinfo.json")]
     words = [files[0], "--queue", files[1], "--machine", files[2], "--draws", "3", "--workers", "1"]
     assert cli.main(["forecast", *words]) == 0
-    told = capsys.readouterr().out
-    assert "Now is 2026-11-22 03:23 UTC (last_sched_evaluation in squeue.json): 2 jobs run on 10 of 16 nodes" in told
-    assert [line.split()[0] for line in told.splitlines()[6:9]] == ["37", "38", "40"]
+    output = capsys.readouterr().out
+    assert "Now is 2026-11-22 03:23 UTC (last_sched_evaluation in squeue.json): 2 jobs run on 10 of 16 nodes" in output
+    assert [line.split()[0] for line in output.splitlines()[6:9]] == ["37", "38", "40"]
     assert cli.main(["forecast", *words, "--job", "33"]) == 2
     assert "job 33 must be a waiting one, and runs already at" in capsys.readouterr().err
     assert cli.main(["advise", *words, "--nodes", "4", "--walltime", "15m"]) == 0

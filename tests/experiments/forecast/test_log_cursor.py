@@ -42,9 +42,9 @@ def test_a_past_tells_what_a_state_and_a_history_tell(log: Trace) -> None:
     # Backwards too: nothing of a later time is left.
     for place in (40, 150, 290, 90):
         at = log.jobs[place].submit + 1.0
-        plain, told = state_at(log, at, NODES), past.state(at)
-        assert sorted(told.jobs, key=lambda item: item.job_id) == sorted(plain.jobs, key=lambda item: item.job_id)
-        assert (told.nodes, told.origin) == (plain.nodes, plain.origin)
+        plain, from_past = state_at(log, at, NODES), past.state(at)
+        assert sorted(from_past.jobs, key=lambda item: item.job_id) == sorted(plain.jobs, key=lambda item: item.job_id)
+        assert (from_past.nodes, from_past.origin) == (plain.nodes, plain.origin)
         known, found = read_history(log, at, least=5), past.history(at)
         assert (len(found), found.runtime_correlation) == (len(known), known.runtime_correlation)
         assert list(found.submitted) == list(known.submitted)
@@ -231,8 +231,8 @@ def test_the_nearest_jobs_are_the_most_similar() -> None:
     )[:20]
     levels = np.array([0.05, 0.5, 0.95])
     expected = np.quantile([past.starts[place] - past.submits[place] for place in near], levels, method="weibull")
-    told = waits.nearest(SeenJob(1, at, 4, 600.0), at, 1, levels)
-    assert told.tolist() == pytest.approx(expected.tolist())
+    nearest = waits.nearest(SeenJob(1, at, 4, 600.0), at, 1, levels)
+    assert nearest.tolist() == pytest.approx(expected.tolist())
 
 
 @pytest.mark.parametrize("level", [0.5, 0.75, 0.95])

@@ -168,7 +168,7 @@ def test_the_command_advises_on_cores_and_gpus(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "sentence"),
     [
         (["--nodes", "2", "--walltime", "5m"], "the job that is submitted now does not fit the machine: it asks for"),
         (
@@ -183,9 +183,9 @@ def test_the_command_advises_on_cores_and_gpus(
     ],
 )
 def test_wrong_requests_on_a_machine(
-    place: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    place: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
 ) -> None:
     assert cli.main([*ASKED, *words]) == 2
     printed = capsys.readouterr()
-    assert said in printed.err
+    assert sentence in printed.err
     assert not printed.out

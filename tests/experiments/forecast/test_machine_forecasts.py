@@ -232,7 +232,7 @@ def test_a_job_on_idle_nodes_starts_at_once(place: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "sentence"),
     [
         (["--gpus", "3", "--partition", "gpu", "--walltime", "1h"], "does not fit the machine: it asks for more gpus"),
         (["--gpus", "x"], "--gpus must be a whole number of at least 0, not 'x'"),
@@ -243,11 +243,11 @@ def test_a_job_on_idle_nodes_starts_at_once(place: Path, capsys: pytest.CaptureF
     ],
 )
 def test_what_a_machine_file_does_not_go_with(
-    place: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    place: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
 ) -> None:
     assert cli.main([*ASKED, *words]) == 2
     printed = capsys.readouterr()
-    assert said in printed.err
+    assert sentence in printed.err
     assert not printed.out
 
 

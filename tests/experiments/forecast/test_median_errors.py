@@ -55,8 +55,8 @@ def test_medians_move_and_intervals_do_not(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(0)
     tests = []
     for number in range(120):
-        told = {name: tuple(np.sort(rng.lognormal(8.0, 1.0, len(LEVELS))).tolist()) for name in EXPERTS}
-        tests.append(BackTest(1e6 * number, 0.0, float(rng.lognormal(8.0, 1.0)), told))
+        expert_quantiles = {name: tuple(np.sort(rng.lognormal(8.0, 1.0, len(LEVELS))).tolist()) for name in EXPERTS}
+        tests.append(BackTest(1e6 * number, 0.0, float(rng.lognormal(8.0, 1.0)), expert_quantiles))
     places, corrected = correct_past(tests)
     same, before = replay(_evidence(tests))
     assert same == places

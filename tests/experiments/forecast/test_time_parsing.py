@@ -39,6 +39,6 @@ def test_what_is_no_time_is_refused_and_so_is_a_date_without_a_calendar() -> Non
         parse_moment("2022-03-02", UNDATED, "--at")
 
 
-def test_a_time_is_told_as_it_would_be_written() -> None:
+def test_a_time_is_printed_as_it_would_be_written() -> None:
     assert format_moment(86400.0, DATED) == "2022-03-02 00:00 UTC"
     assert format_moment(3600.0 * 2.5, UNDATED) == "1.5 h after the first submit"

@@ -109,10 +109,10 @@ def test_columns_are_the_result_in_seconds() -> None:
     assert jobs["lost"] == [round(by_id[job].lost / 1e6) for job in jobs["id"]]
     log = columns["log"]
     assert sum(log["count"]) == len(recording.entries)
-    told = list(zip(accumulate(log["d_time"]), (log["events"][event] for event in log["event"]), strict=True))
+    events = list(zip(accumulate(log["d_time"]), (log["events"][event] for event in log["event"]), strict=True))
     own = [(round(entry.time / 1e6), entry.event) for entry in recording.entries if entry.job_id == 5]
     first = sum(log["count"][:4])
-    assert told[first : first + log["count"][4]] == own
+    assert events[first : first + log["count"][4]] == own
     shapes = columns["rectangles"]
     start = list(accumulate(shapes["d_start"]))
     seen = {
@@ -138,9 +138,9 @@ def test_the_longest_waits_have_the_reasons_of_explain() -> None:
     recording = simulate(jobs, 4, decisions=True)
     columns = page_columns(recording)
     assert set(columns["reasons"]) == {"1", "2"}
-    told = " ".join(str(explain(recording, 2)).split())
+    story = " ".join(str(explain(recording, 2)).split())
     for spent, text in columns["reasons"]["1"]:
-        assert f"{spent} {text}".strip() in told
+        assert f"{spent} {text}".strip() in story
     assert columns["reasons"]["1"][0] == ("", "Why it waited 1 h 59 min:")
     assert page_columns(simulate(jobs[:1], 4))["reasons"] == {}
 
@@ -149,9 +149,9 @@ def test_causes_name_jobs_and_nothing_else() -> None:
     jobs = [rigid(1, 0, 8, 3600), on_demand(2, 100, 2, 60)]
     outage = Outage(OutageKind.FAILURE, 500, 600, 1, place=0.5, name="no. 2")
     log = page_columns(simulate(jobs, 8, "N-PAA", outages=[outage]))["log"]
-    told = {(log["causes"][cause], other) for cause, other in zip(log["cause"], log["other"], strict=True)}
-    assert {("for #", 2), ("returned by #", 2), ("failure 1 (no. 2)", 0)} <= told
-    assert all(("#" in cause) == (other != 0) for cause, other in told)
+    causes = {(log["causes"][cause], other) for cause, other in zip(log["cause"], log["other"], strict=True)}
+    assert {("for #", 2), ("returned by #", 2), ("failure 1 (no. 2)", 0)} <= causes
+    assert all(("#" in cause) == (other != 0) for cause, other in causes)
 
 
 def test_a_window_leaves_out_what_is_not_in_it() -> None:
@@ -302,15 +302,15 @@ def test_the_pointer_tells_the_story(browser: Browser, page: Path) -> None:
     browser.frames()
     browser.mouse("mouseMoved", *point_of(browser, 5))
     browser.frames()
-    told = browser.evaluate("document.getElementById('tip').innerText")
+    tip = browser.evaluate("document.getElementById('tip').innerText")
     for words in ("Job 5, on-demand", "beamline", "cat", "Tue 1 Mar 2022 13:10:00", "on arrival", "30 min of 40 min"):
-        assert words in told
+        assert words in tip
     browser.mouse("mouseMoved", *point_of(browser, 2))
     browser.frames()
-    told = browser.evaluate("document.getElementById('tip').innerText")
+    tip = browser.evaluate("document.getElementById('tip').innerText")
     # A name is text, whatever is in it.
-    assert MORE.replace("\u2028", "") in told.replace("\u2028", "")
-    assert "preempted 2 times" in told
+    assert MORE.replace("\u2028", "") in tip.replace("\u2028", "")
+    assert "preempted 2 times" in tip
     assert browser.evaluate("window.broken") is None
     browser.mouse("mouseMoved", 5, 5)
     browser.frames()
@@ -341,9 +341,9 @@ def test_search_finds_jobs_and_shows_them(browser: Browser, page: Path) -> None:
     start, end, *_ = window(browser)
     assert start > 29 * 3600
     assert end < 32 * 3600
-    told = browser.evaluate("document.getElementById('story').innerText")
-    assert "starts on 2 nodes" in told
-    assert "is complete" in told
+    story = browser.evaluate("document.getElementById('story').innerText")
+    assert "starts on 2 nodes" in story
+    assert "is complete" in story
     assert browser.evaluate("location.hash") == "#job=7"
 
 
@@ -439,8 +439,8 @@ def test_fingers(browser: Browser, page: Path) -> None:
     browser.open(page, width=390, height=844, touch=True)
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
-        told = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
-        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=told)
+        touches = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=touches)
 
     whole = window(browser)
     touch("touchStart", (180, 450), (220, 450))
@@ -501,11 +501,11 @@ def test_nodes_that_are_nobodys(browser: Browser, tmp_path: Path) -> None:
     write_gantt(tmp_path / "down.html", recording)
     browser.open(tmp_path / "down.html")
     assert "down" in browser.evaluate("document.getElementById('legend').innerText")
-    told = browser.evaluate(
+    rectangle = browser.evaluate(
         "(() => { const m = holdfast.model, R = m.rectangles, r = R.kind.indexOf(m.DOWN);"
         " return [R.start[r], R.end[r], R.low[r], R.high[r]]; })()"
     )
-    assert told == [1000, 3000, 4, 8]
+    assert rectangle == [1000, 3000, 4, 8]
     box = browser.evaluate("(b => [b.left, b.top])(document.getElementById('over').getBoundingClientRect())")
     layout = browser.evaluate("holdfast.layout()")
     whole = window(browser)

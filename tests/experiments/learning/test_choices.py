@@ -77,11 +77,11 @@ def plans(**how: Any) -> PlanChoice:
 
 def play(environment: Environment[Any], number: int, action: int) -> tuple[float, Result, int]:
     environment.reset(options={"slice": number})
-    over, reward, steps, told = False, 0.0, 0, dict[str, Any]()
+    over, reward, steps, info = False, 0.0, 0, dict[str, Any]()
     while not over:
-        _, gained, over, _, told = environment.step(action)
+        _, gained, over, _, info = environment.step(action)
         reward, steps = reward + float(gained), steps + 1
-    return reward, told["result"], steps
+    return reward, info["result"], steps
 
 
 @pytest.mark.filterwarnings("ignore")  # the checker's own remarks
@@ -118,11 +118,11 @@ def test_an_agent_that_always_takes_the_own_plan_gets_the_simulation() -> None:
 
 def test_an_observation_of_an_arrival_foresees_what_the_answers_do() -> None:
     environment = arrivals(answers=("SPAA", "WAIT", "PAA"), notice="N")
-    seen, told = environment.reset(options={"slice": 0})
+    seen, info = environment.reset(options={"slice": 0})
     column = {name: seen[:, place] for place, name in enumerate(CONSEQUENCES)}
     simulation = environment._active_simulation()
     running = {run.job_id: run for run in simulation.view.running}
-    assert told["action_mask"].tolist() == [True, True, True]
+    assert info["action_mask"].tolist() == [True, True, True]
     assert column["enough"].tolist() == [1.0, 0.0, 1.0]
     assert column["lacking"] == pytest.approx(simulation.lacking / NODES)
     assert column["shrunk"].tolist() == pytest.approx([simulation.lacking / NODES, 0.0, 0.0])
@@ -141,10 +141,10 @@ def test_an_observation_of_an_arrival_foresees_what_the_answers_do() -> None:
 
 def test_an_observation_of_offers_is_what_the_planner_expects() -> None:
     environment = plans(offers=("no-ckpt", "own", "masi k=2", "quantile q=0.5"))
-    seen, told = environment.reset(options={"slice": 0})
+    seen, info = environment.reset(options={"slice": 0})
     simulation = environment._active_simulation()
     distribution = simulation.offered[0].distribution  # type: ignore[union-attr]
-    assert distribution is not None and told["action_mask"].all()
+    assert distribution is not None and info["action_mask"].all()
     for row, planned in zip(seen, simulation.offered, strict=True):
         assert planned is not None
         by_name = dict(zip(COLUMNS, row.tolist(), strict=True))

@@ -43,25 +43,25 @@ def test_gymnasium_finds_nothing_wrong(environment: JobChoice) -> None:
 
 
 def test_an_agent_that_takes_the_first_job_gets_fcfs(environment: JobChoice) -> None:
-    _, told = environment.reset(options={"slice": 7})
+    _, start_info = environment.reset(options={"slice": 7})
     over, reward, info = False, 0.0, dict[str, Any]()
     while not over:
         _, gained, over, _, info = environment.step(0)
         reward += float(gained)
     expected = simulate(environment.episodes[7], NODES)
-    assert told["slice"] == 7
+    assert start_info["slice"] == 7
     assert info["result"].entries == expected.entries
     assert reward == -summarize(expected)["bounded_slowdown"]
 
 
 def test_observations_are_the_waiting_jobs(environment: JobChoice) -> None:
     rng = np.random.default_rng(3)
-    seen, told = environment.reset(seed=11)
-    beside = SteppedSimulation(environment.episodes[told["slice"]], NODES)
+    seen, info = environment.reset(seed=11)
+    beside = SteppedSimulation(environment.episodes[info["slice"]], NODES)
     over = False
     while not over:
         queue, view = list(beside.queue)[:12], beside.view
-        assert told["action_mask"].sum() == len(queue) == np.any(seen, axis=1).sum()
+        assert info["action_mask"].sum() == len(queue) == np.any(seen, axis=1).sum()
         for row, job in zip(seen, queue, strict=False):
             expected = job_features(job, view.now, NODES)
             assert row[:4] == pytest.approx(np.minimum(expected, 2.5), rel=1e-5)
@@ -69,7 +69,7 @@ def test_observations_are_the_waiting_jobs(environment: JobChoice) -> None:
             assert row[COLUMNS.index("free")] == pytest.approx(view.free / NODES)
         assert environment.observation_space.contains(seen)
         place = int(rng.integers(len(queue)))
-        seen, _, over, _, told = environment.step(place)
+        seen, _, over, _, info = environment.step(place)
         beside.choose(place)
     assert not beside.asks
 
@@ -116,11 +116,11 @@ def test_training_is_the_same_again_and_finds_short_jobs() -> None:
     # One long job before many short ones: whatever lets short jobs go first is far better.
     environment = JobChoice(crowd(8, 50), NODES, first=16, length=40, backfilling="none")
     how = {"generations": 3, "population": 8, "elite": 3, "episodes": 2, "hidden": 2, "seed": 1}
-    told: list[float] = []
-    network = train(environment, **how, progress=lambda _, reward: told.append(reward))  # type: ignore[arg-type]
+    rewards: list[float] = []
+    network = train(environment, **how, progress=lambda _, reward: rewards.append(reward))  # type: ignore[arg-type]
     again = train(environment, **how)  # type: ignore[arg-type]
     assert np.array_equal(network.inner, again.inner) and np.array_equal(network.outer, again.outer)
-    assert len(told) == 3
+    assert len(rewards) == 3
     first = SteppedSimulation(environment.episodes[0], NODES, backfilling="none")
     while first.asks:
         first.choose(0)

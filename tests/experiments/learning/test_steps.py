@@ -70,21 +70,21 @@ def check_end(environment: Environment[Any], mechanism: str, reward: float, resu
 
 
 def walk(environment: Environment[Any], mechanism: str, seed: int, answers: list[int], legal: bool) -> None:
-    seen, told = environment.reset(options={"slice": seed})
+    seen, info = environment.reset(options={"slice": seed})
     now = 0
     for answer in answers:
-        check_observation(environment, seen, told["action_mask"])
+        check_observation(environment, seen, info["action_mask"])
         system: Any = environment._active_simulation().view
         check_machine(system, now)
         now = system.now
-        places = np.flatnonzero(told["action_mask"]) if legal else np.arange(len(told["action_mask"]))
-        seen, reward, over, cut, told = environment.step(int(places[answer % len(places)]))
+        places = np.flatnonzero(info["action_mask"]) if legal else np.arange(len(info["action_mask"]))
+        seen, reward, over, cut, info = environment.step(int(places[answer % len(places)]))
         assert not cut
         if over:
-            check_end(environment, mechanism, float(reward), told["result"])
-            assert not seen.any() and not told["action_mask"].any()
+            check_end(environment, mechanism, float(reward), info["result"])
+            assert not seen.any() and not info["action_mask"].any()
             seed += 1
-            seen, told = environment.reset(options={"slice": seed})
+            seen, info = environment.reset(options={"slice": seed})
             now = 0
         else:
             assert reward == 0.0

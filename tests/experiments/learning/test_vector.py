@@ -26,12 +26,12 @@ def walk(environment: Environment[Any], count: int, steps: int, *, processes: bo
     """What copies of an environment show under random answers; they begin anew where an episode ends."""
     rng = np.random.default_rng(2)
     environments = vector(environment, count, processes=processes)
-    seen, told = environments.reset(seed=7)
-    shown = [seen.copy(), told["action_mask"].copy()]
+    seen, info = environments.reset(seed=7)
+    shown = [seen.copy(), info["action_mask"].copy()]
     for _ in range(steps):
-        answers = [int(rng.choice(np.flatnonzero(mask))) if mask.any() else 0 for mask in told["action_mask"]]
-        seen, rewards, over, cut, told = environments.step(np.array(answers))
-        shown += [seen.copy(), rewards.copy(), over.copy(), told["action_mask"].copy()]
+        answers = [int(rng.choice(np.flatnonzero(mask))) if mask.any() else 0 for mask in info["action_mask"]]
+        seen, rewards, over, cut, info = environments.step(np.array(answers))
+        shown += [seen.copy(), rewards.copy(), over.copy(), info["action_mask"].copy()]
         assert environments.observation_space.contains(seen)
         assert not cut.any()
     environments.close()
@@ -43,7 +43,7 @@ def test_copies_step_as_each_would_alone(make: Any) -> None:
     shown = walk(make(), 3, 40, processes=False)
     for place in range(3):
         alone = make()
-        seen, told = alone.reset(seed=7 + place)
+        seen, info = alone.reset(seed=7 + place)
         rng = np.random.default_rng(2)
         assert np.array_equal(shown[0][place], seen)
         over, masks = False, shown[1]
@@ -51,14 +51,14 @@ def test_copies_step_as_each_would_alone(make: Any) -> None:
             answers = [int(rng.choice(np.flatnonzero(mask))) if mask.any() else 0 for mask in masks]
             if over:
                 # The copy begins the next episode with this step, whatever the answer.
-                (seen, told), reward, over = alone.reset(), 0.0, False
+                (seen, info), reward, over = alone.reset(), 0.0, False
             else:
-                seen, reward, over, _, told = alone.step(answers[place])
+                seen, reward, over, _, info = alone.step(answers[place])
             block = shown[2 + 4 * step : 6 + 4 * step]
             masks = block[3]
             assert np.array_equal(block[0][place], seen)
             assert (block[1][place], block[2][place]) == (reward, over)
-            assert np.array_equal(masks[place], told["action_mask"])
+            assert np.array_equal(masks[place], info["action_mask"])
 
 
 @pytest.mark.system
@@ -72,16 +72,16 @@ def test_processes_show_the_same(make: Any) -> None:
 @pytest.mark.parametrize("make", [jobs, arrivals])
 def test_training_is_the_same_for_any_number_of_workers(make: Any) -> None:
     how: dict[str, Any] = {"generations": 2, "population": 5, "elite": 2, "episodes": 2, "hidden": 2, "seed": 4}
-    told: list[list[float]] = []
+    rewards: list[list[float]] = []
     networks = []
     for workers in (1, 2, 3):
-        told.append([])
-        networks.append(train(make(), **how, workers=workers, progress=lambda _, reward: told[-1].append(reward)))
+        rewards.append([])
+        networks.append(train(make(), **how, workers=workers, progress=lambda _, reward: rewards[-1].append(reward)))
     for network in networks[1:]:
         assert np.array_equal(network.inner, networks[0].inner)
         assert np.array_equal(network.inner_bias, networks[0].inner_bias)
         assert np.array_equal(network.outer, networks[0].outer)
-    assert told[0] == told[1] == told[2]
+    assert rewards[0] == rewards[1] == rewards[2]
 
 
 def test_a_count_that_is_none_is_refused() -> None:

@@ -112,16 +112,16 @@ def check(name: str, line: str, kind: str, times: int | None, place: Path, capsy
     for number in chosen:
         assert fresh() == before
         status = exit_status(words, Operations(place, kind, number))
-        told = capsys.readouterr().err
-        where = f"{name}, {kind} {number} of {clean.counts[kind]}: {told}"
+        error = capsys.readouterr().err
+        where = f"{name}, {kind} {number} of {clean.counts[kind]}: {error}"
         after = tree(place)
         assert not [path for path in after if path.endswith(".part") or ".lock" in path], where
-        assert "Traceback" not in told, where
+        assert "Traceback" not in error, where
         if status == 0:  # what failed was tried again, or is needed by nobody
             assert len(after) == len(whole), where  # parts of a sweep's store have names of their own
             continue
         assert status in ((1, 2) if name in SEVERAL else (2,)), where
-        sentences = [line for line in told.splitlines() if line.startswith("holdfast")]
+        sentences = [line for line in error.splitlines() if line.startswith("holdfast")]
         assert sentences, where
         if name not in SEVERAL:
             # A complete result may be on its way into its place, or be there already when a later step fails.

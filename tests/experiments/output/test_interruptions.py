@@ -151,11 +151,11 @@ def test_a_signal_is_one_sentence(end: str, tmp_path: Path) -> None:
     # As a terminal does: to all processes of the group.
     os.killpg(process.pid, getattr(signal, end))
     out, err = process.communicate(timeout=600)
-    told = [line for line in err.replace("\r", "\n").splitlines() if line.strip() and " runs [" not in line]
+    lines = [line for line in err.replace("\r", "\n").splitlines() if line.strip() and " runs [" not in line]
     assert process.returncode == 128 + getattr(signal, end)
-    assert len(told) == 1, err
-    assert told[0].startswith(f"holdfast sweep: ended by {end}: ")
-    assert "holds the runs that are done" in told[0]
+    assert len(lines) == 1, err
+    assert lines[0].startswith(f"holdfast sweep: ended by {end}: ")
+    assert "holds the runs that are done" in lines[0]
     assert not out
     result = open_result(tmp_path / "out", "sweep.json")
     stored = [line for path in (tmp_path / "out" / "store").glob("*.jsonl") for line in path.read_text().splitlines()]
@@ -177,9 +177,9 @@ def test_what_an_interrupted_run_has_simulated_is_kept_unless_there_is_an_older_
     monkeypatch.setattr(replay, "simulate", interrupt_each_third)
     (tmp_path / "table.csv").write_text("job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,1,60,60\n")
     words = ["run", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "--nodes", "2", "--mechanism", "all"]
-    for told, *force in (("the results of baseline, N-PAA are in",), ("holds what it held before", "--force")):
+    for sentence, *force in (("the results of baseline, N-PAA are in",), ("holds what it held before", "--force")):
         assert cli.main([*words, *force]) == 128 + signal.SIGHUP
-        assert told in capsys.readouterr().err.splitlines()[-1]
+        assert sentence in capsys.readouterr().err.splitlines()[-1]
         assert open_result(tmp_path / "out", "run.json").content["mechanisms"] == ["baseline", "N-PAA"]
 
 
@@ -199,9 +199,9 @@ def test_the_clean_up_does_not_warn_of_what_killed_processes_left() -> None:
         "start_trackers({})\n"
         "resource_tracker.register('/nothing', 'semaphore')\n"
     )
-    told = {
+    errors = {
         start: subprocess.run([sys.executable, "-c", program.format(start)], capture_output=True, check=True).stderr
         for start in ("", "resource_tracker.ensure_running")
     }
-    assert b"leaked" in told[""]
-    assert told["resource_tracker.ensure_running"] == b""
+    assert b"leaked" in errors[""]
+    assert errors["resource_tracker.ensure_running"] == b""

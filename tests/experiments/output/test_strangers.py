@@ -58,9 +58,9 @@ def has_no_harm(place: Path) -> bool:
 
 @pytest.mark.system
 def test_results_are_read_without_the_code_that_they_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = json.loads((place / "run" / "run.json").read_text())["options"]
+    options = json.loads((place / "run" / "run.json").read_text())["options"]
     names = {"order": "evil:key", "backfilling": "evil:key", "tenants": "evil:key", "expansion": "evil:key"}
-    reseal(place / "run", options=told | names)
+    reseal(place / "run", options=options | names)
     chosen = ["--mechanism", "N-PAA"]
     for words in (
         ["plot", "run"],
@@ -92,10 +92,10 @@ def test_neither_a_reader_nor_a_list_of_runs_imports(place: Path, capsys: pytest
     ):
         capsys.readouterr()
         assert cli.main(words) == 2
-        told = capsys.readouterr().err
-        assert "evil:" in told
-        assert "add --trust" in told
-        assert len(told.splitlines()) == 1
+        error = capsys.readouterr().err
+        assert "evil:" in error
+        assert "add --trust" in error
+        assert len(error.splitlines()) == 1
     assert has_no_harm(place)
 
 
@@ -139,9 +139,9 @@ def test_a_manifest_names_plain_files_of_its_directory(place: Path, capsys: pyte
     def refusal() -> str:
         capsys.readouterr()
         assert cli.main(["explain", "run", "--worst", "1", "--mechanism", "N-PAA"]) == 2
-        told = capsys.readouterr().err
-        assert len(told.splitlines()) == 1
-        return told
+        error = capsys.readouterr().err
+        assert len(error.splitlines()) == 1
+        return error
 
     for make in (lambda: path.symlink_to(victim), lambda: os.mkfifo(path), path.mkdir):
         path.unlink()
@@ -152,9 +152,9 @@ def test_a_manifest_names_plain_files_of_its_directory(place: Path, capsys: pyte
     from holdfast.experiments.output.manifest import seal
 
     for name in ("../victim/data.csv", str(victim), "a/b.csv", "", "..", "a\0b"):
-        told = json.loads((place / "run" / "run.json").read_text())
+        manifest = json.loads((place / "run" / "run.json").read_text())
         (place / "empty").mkdir()
-        seal(place / "empty", "run.json", {key: told[key] for key in ("input", "mechanisms")}, [name])
+        seal(place / "empty", "run.json", {key: manifest[key] for key in ("input", "mechanisms")}, [name])
         shutil.copy(place / "empty" / "run.json", place / "run" / "run.json")
         shutil.rmtree(place / "empty")
         assert "run.json: must name files of its own directory" in refusal()
@@ -181,8 +181,8 @@ def check_measurement(place: Path, record: dict[str, object]) -> None:
 @pytest.mark.parametrize("times", [20, pytest.param(1200, marks=pytest.mark.slow)])
 def test_every_altered_digit_is_noticed(place: Path, times: int) -> None:
     rng = random.Random(times)
-    told = open_result(place / "experiment", "checkpoint-fig3.json").content
-    record = {key: value for key, value in told.items() if key != "tables"}
+    content = open_result(place / "experiment", "checkpoint-fig3.json").content
+    record = {key: value for key, value in content.items() if key != "tables"}
     look = looks(place, record)
     for read in look.values():
         read()
@@ -205,7 +205,9 @@ def test_every_altered_digit_is_noticed(place: Path, times: int) -> None:
         read()
 
 
-def test_altered_tables_of_a_sweep_are_told_and_written_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_altered_tables_of_a_sweep_are_reported_and_written_again(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = place / "sweep" / "types.csv"
     before = path.read_bytes()
     path.write_bytes(before.replace(b"1", b"2"))

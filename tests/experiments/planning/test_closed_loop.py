@@ -65,10 +65,10 @@ def _plan(*milestones: float) -> object:
 
 @pytest.mark.system
 def test_the_loop_ends_when_new_plans_would_gain_nothing(year: list[Job]) -> None:
-    told: list[Round] = []
-    loop = close_loop(year, 4392, rounds=4, tolerance=0.02, progress=told.append)
+    rounds: list[Round] = []
+    loop = close_loop(year, 4392, rounds=4, tolerance=0.02, progress=rounds.append)
     assert [item.number for item in loop.rounds] == list(range(len(loop.rounds)))
-    assert list(loop.rounds) == told
+    assert list(loop.rounds) == rounds
     first = loop.rounds[0]
     # Round 0 is a plain simulation of plans for reserved time, and what is fitted to it is what fit-costs would fit.
     plain = simulate(year, 4392, events=False)
@@ -131,7 +131,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         (["--mechanism", "all"], "--mechanism must be one mechanism"),
         (["--rounds", "0"], "--rounds"),
@@ -140,9 +140,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--classes", "9,4"], "--classes"),
     ],
 )
-def test_wrong_words(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str) -> None:
+def test_wrong_words(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
     assert cli.main(["loop", "none.swf", "-o", str(tmp_path / "out"), *words]) == 2
-    assert told in capsys.readouterr().err
+    assert sentence in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

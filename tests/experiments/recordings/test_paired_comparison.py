@@ -143,7 +143,7 @@ def test_other_jobs_are_refused_in_one_sentence(pair: tuple[hf.Result, hf.Result
         hf.compare(other(nameless), other(nameless), by="user")
 
 
-def test_jobs_of_another_runtime_are_told(pair: tuple[hf.Result, hf.Result]) -> None:
+def test_jobs_of_another_runtime_are_reported(pair: tuple[hf.Result, hf.Result]) -> None:
     longer = [rigid(1, 0.0, 8, 3601, 4000, user="wide"), *JOBS[1:]]
     assert gains(pair[0], pair[0]).remark == ""
     assert (
@@ -231,10 +231,10 @@ def test_groups_of_the_log_reach_the_result(by: str, tmp_path: Path, capsys: pyt
     assert (tmp_path / "fcfs" / "jobs.csv").read_text().splitlines()[0].endswith(",killed,partition,qos")
     capsys.readouterr()
     assert main(["compare", str(tmp_path / "fcfs"), str(tmp_path / "sjf"), "--by", by]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     names = {"partition": ("batch", "gpu"), "qos": ("high", "low"), "account": ("bio", "chem")}[by]
-    assert all(name in told for name in names)
-    assert "longest wait" in told
+    assert all(name in output for name in names)
+    assert "longest wait" in output
 
 
 def test_joint_intervals_exclude_zero_where_holms_method_decides() -> None:

@@ -173,9 +173,9 @@ def test_an_event_log_with_more_nodes_than_the_machine_has_no_placement(
     capsys.readouterr()
     for words in (["export", "r", "-o", "x.csv", "--format", "batsim"], ["gantt", "r", "-o", "x.html"]):
         assert cli.main(words) == 2
-        told = capsys.readouterr().err
-        assert "events-baseline.csv:3: runs and outages have 3 nodes, of 2 in the machine" in told
-        assert told.count("\n") == 1
+        error = capsys.readouterr().err
+        assert "events-baseline.csv:3: runs and outages have 3 nodes, of 2 in the machine" in error
+        assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize("seconds", ["9223372036854775808", "-1e23", "9223372036854.776", "-5"])
@@ -195,10 +195,10 @@ def test_a_time_that_no_simulation_reaches_is_refused(
         capsys.readouterr()
         for words in (["gantt", "r", "-o", "x.html"], ["explain", "r", "1"]):
             assert cli.main(words) == 2
-            told = capsys.readouterr().err
-            assert f"{path.name}:" in told
-            assert f"{column} must be from 10 to 9,223,372,036,854.7" in told
-            assert told.count("\n") == 1
+            error = capsys.readouterr().err
+            assert f"{path.name}:" in error
+            assert f"{column} must be from 10 to 9,223,372,036,854.7" in error
+            assert error.count("\n") == 1
         path.write_text(text)
 
 
@@ -214,6 +214,6 @@ def test_a_damaged_result_names_file_and_line(
     capsys.readouterr()
     for words in (["explain", "r", "1"], ["gantt", "r", "-o", "x.html"], ["export", "r", "-o", "x.swf"]):
         assert cli.main(words) == 2
-        told = capsys.readouterr().err
-        assert "jobs-baseline.csv:2: job 1 must have one of the states" in told
-        assert told.count("\n") == 1
+        error = capsys.readouterr().err
+        assert "jobs-baseline.csv:2: job 1 must have one of the states" in error
+        assert error.count("\n") == 1

@@ -72,8 +72,8 @@ def test_the_long_reader_reads_what_the_other_reads(tmp_path: Path, seed: int) -
     assert long.withdrawn == short.withdrawn
     assert [job.partition for job in long.jobs] == [job.partition for job in short.jobs]
     assert long.jobs[3] == list(long.jobs)[3]
-    told = ("nodes", "source", "format", "header", "excluded", "remarks", "unit")
-    assert [getattr(long, name) for name in told] == [getattr(short, name) for name in told]
+    attributes = ("nodes", "source", "format", "header", "excluded", "remarks", "unit")
+    assert [getattr(long, name) for name in attributes] == [getattr(short, name) for name in attributes]
     small = long.on_machine(8)
     assert small.excluded == short.on_machine(8).excluded
     assert list(as_rigid(small)) == as_rigid(short.on_machine(8))
@@ -106,12 +106,12 @@ def test_a_stream_gives_the_ordinary_result(tmp_path: Path, order: str) -> None:
     for seed in range(8):
         (tmp_path / "log").write_text(swf(seed, fractions=seed > 3))
         trace = read_long_swf(tmp_path / "log").on_machine(16)
-        jobs, told = as_rigid(trace), list[int]()
+        jobs, ended_rows = as_rigid(trace), list[int]()
         ours = simulate_table(
             jobs,
             16,
             events=False,
-            consume=lambda rows, start, end: told.extend(rows.tolist()),  # noqa: B023
+            consume=lambda rows, start, end: ended_rows.extend(rows.tolist()),  # noqa: B023
             batch_size=7,
             order=order,
             engine="simpy",
@@ -126,8 +126,8 @@ def test_a_stream_gives_the_ordinary_result(tmp_path: Path, order: str) -> None:
             assert without_clock(summarize(ours, window=window)) == without_clock(summarize(theirs, window=window))
             assert repr(summarize_types(ours, window=window)) == repr(summarize_types(theirs, window=window))
         # Each job once, in the order of their ends.
-        assert sorted(told) == list(range(len(jobs)))
-        assert [ours.records[row].end for row in told] == sorted(record.end or 0 for record in ours.records)
+        assert sorted(ended_rows) == list(range(len(jobs)))
+        assert [ours.records[row].end for row in ended_rows] == sorted(record.end or 0 for record in ours.records)
 
 
 def test_the_frame_of_a_streamed_result_is_that_of_any_other(tmp_path: Path) -> None:
@@ -164,9 +164,9 @@ def test_the_command_writes_the_same_bytes(tmp_path: Path, capsys: pytest.Captur
     log.write_text(swf(5))
     words = ["run", str(log), "--order", "sjf", "--warmup", "1m"]
     assert main([*words, "-o", str(tmp_path / "a"), "--stream"]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert main([*words, "-o", str(tmp_path / "b"), "--mechanism", "baseline"]) == 0
-    assert told.replace("/a", "/b") == capsys.readouterr().out
+    assert output.replace("/a", "/b") == capsys.readouterr().out
     assert files(tmp_path / "a") == files(tmp_path / "b")
     assert not (tmp_path / "a" / ENDED).exists()
     assert hf.read_result(tmp_path / "a", events=False).records == hf.read_result(tmp_path / "b", events=False).records
@@ -197,7 +197,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_what_was_told_before_a_kill_is_whole_and_is_kept(
+def test_what_was_written_before_a_kill_is_whole_and_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Any
 ) -> None:
     if format == "parquet":
@@ -205,17 +205,17 @@ def test_what_was_told_before_a_kill_is_whole_and_is_kept(
     log = tmp_path / "log.swf"
     log.write_text(swf(3, 90))
     expected = stream_log(log, tmp_path / "whole", 16, format=format, batch_size=10, engine="simpy")
-    tell = EndedJobs.write
+    write = EndedJobs.write
 
     def kill_at_third(self: EndedJobs, records: Any) -> None:
         if self._number == 3:
             raise Killed
-        tell(self, records)
+        write(self, records)
 
     monkeypatch.setattr(EndedJobs, "write", kill_at_third)
     with pytest.raises(Killed):
         stream_log(log, tmp_path / "out", 16, format=format, batch_size=10, engine="simpy")
-    monkeypatch.setattr(EndedJobs, "write", tell)
+    monkeypatch.setattr(EndedJobs, "write", write)
     parts = sorted((tmp_path / "out" / ENDED).glob("jobs-*"))
     assert len(parts) == 3
     if format == "csv":
@@ -275,8 +275,8 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path: Path) -> None:
         process.wait()
     kept = (out / ENDED / "jobs-000001.csv").read_bytes()
     assert len(list(csv.DictReader(kept.decode().splitlines()))) == 1 << 16
-    told = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert "1 tables of an earlier start are kept" in told.stdout
+    resumed = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "1 tables of an earlier start are kept" in resumed.stdout
     final = (out / "jobs-baseline.csv").read_bytes().splitlines()
     assert set(kept.splitlines()) <= set(final)
     assert len(final) == 70_001

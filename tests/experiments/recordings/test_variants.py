@@ -115,10 +115,10 @@ def test_seeds_and_outages_are_varied(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [row["label"] for row in read_csv(tmp_path / "out" / "summary.csv")] == labels
     made = {path.name for path in (tmp_path / "out").glob("table-*")}
     assert made == {"table-seed_1.csv", "table-seed_2.csv"}
-    told = [read_recording(tmp_path / "out", label, events=False) for label in labels]
-    assert [result.options.seed for result in told] == [1, 2, 1, 2]
-    assert told[0].table == told[2].table
-    assert told[0].table != told[1].table
+    results = [read_recording(tmp_path / "out", label, events=False) for label in labels]
+    assert [result.options.seed for result in results] == [1, 2, 1, 2]
+    assert results[0].table == results[2].table
+    assert results[0].table != results[1].table
     assert (tmp_path / "out" / "outages-outages_week_seed_1.csv").is_file()
     assert not (tmp_path / "out" / "outages-no_outages_seed_1.csv").exists()
     assert "change nothing" not in capsys.readouterr().err
@@ -138,7 +138,7 @@ def test_the_line_below_says_which_jobs_the_baseline_is_of(tmp_path: Path, capsy
     assert "the seeds change nothing here" in capsys.readouterr().err
 
 
-def test_a_mechanism_without_on_demand_jobs_is_said_to_be_idle(
+def test_a_mechanism_without_on_demand_jobs_is_reported_as_idle(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_job_table([rigid(1, 0, 2, 60)], tmp_path / "jobs.csv")

@@ -113,7 +113,7 @@ def test_no_decision_is_made_while_nodes_complete() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "sentence"),
     [
         ("", "--backfilling 'slurm window=86400 resolution=60 busy=0' --order fcfs --lag 35s\n"),
         ("SchedulerParameters=bf_interval=1", "--lag 6s\n"),
@@ -125,7 +125,7 @@ def test_no_decision_is_made_while_nodes_complete() -> None:
     ],
 )
 def test_a_configuration_gives_rule_and_lag(
-    text: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [f"{job.job_id},{job.submit},{job.start},{job.end},{job.nodes},{job.walltime}\n" for job in EASY.jobs]
@@ -134,7 +134,7 @@ def test_a_configuration_gives_rule_and_lag(
     words = ["slurm", "compare", ".", "--config", "slurm.conf"]
     assert cli.main(words) == 0
     printed = capsys.readouterr().out
-    assert told in printed
+    assert sentence in printed
     assert "4 jobs on 6 nodes" in printed
     assert cli.main([*words, "--nodes", "4", "--backfilling", "easy", "--lag", "2s"]) == 0
     printed = capsys.readouterr().out
@@ -187,9 +187,9 @@ def test_command_reads_logs_and_writes_tables(
     with Path("out.csv").open() as file:
         assert [row["same_start"] for row in csv.DictReader(file)] == ["3", "4"]
     assert cli.main([*words[:3], "--backfilling", "eazy"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("holdfast slurm compare: ")
-    assert "did you mean easy?" in told
+    error = capsys.readouterr().err
+    assert error.startswith("holdfast slurm compare: ")
+    assert "did you mean easy?" in error
     with pytest.raises(SystemExit):
         cli.main(["slurm", "compere"])
     assert capsys.readouterr().err.count("\n") == 1

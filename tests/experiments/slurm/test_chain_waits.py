@@ -90,9 +90,9 @@ def test_commands_price_compare_and_explain_them(
     assert [record.wait for record in back.records] == [0] * 16
     capsys.readouterr()
     assert cli.main(["explain", "out", "2"]) == 0
-    told = capsys.readouterr().out
-    assert "was held for 9 min 30 s, started at once" in told.replace("\n", " ")
-    assert "It was submitted, and held until" in told
+    output = capsys.readouterr().out
+    assert "was held for 9 min 30 s, started at once" in output.replace("\n", " ")
+    assert "It was submitted, and held until" in output
     assert cli.main(["info", str(log), "--nodes", "4"]) == 0
     assert "wait, recorded     mean 0.00 h" in capsys.readouterr().out
     assert cli.main(["slurm", "compare", str(log), "--nodes", "4"]) == 0

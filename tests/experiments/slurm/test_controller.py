@@ -80,15 +80,15 @@ def test_the_same_happens_as_in_a_simulation(name: str, tmp_path: Path, monkeypa
     assert bool(shrinks) == name.endswith("SPAA")
 
 
-def test_victims_are_told_before_they_are_requeued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_victims_are_signalled_before_they_are_requeued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [
         Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=3600),
         Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=300, walltime=600),
     ]
     slurm, _, entries, _ = serve_jobs(monkeypatch, tmp_path, jobs, "N-PAA", nodes=4, grace=120.0)
     words = [" ".join(call) for call in slurm.calls]
-    told, requeued = words.index("scancel --batch --signal=USR1 1"), words.index("scontrol requeue 1")
-    assert told < requeued
+    signalled, requeued = words.index("scancel --batch --signal=USR1 1"), words.index("scontrol requeue 1")
+    assert signalled < requeued
     start = next(entry for entry in entries if (entry.job_id, entry.event) == (2, "start"))
     assert 720e6 <= start.time <= 800e6
     # It comes back as soon as the lender may: on the same nodes, and before anything else.
@@ -293,8 +293,8 @@ def test_events_side_by_side() -> None:
         (1, "complete", 10, "late"),
         (1, "shrink", None, "different"),
     ]
-    told = "1 of 4 events are equal within 5 s, 1 late, 2 different, of which 1 on one side alone"
-    assert concurrence_summary(rows, 5.0) == told
+    summary = "1 of 4 events are equal within 5 s, 1 late, 2 different, of which 1 on one side alone"
+    assert concurrence_summary(rows, 5.0) == summary
     assert "shrink" in concurrence_table(rows)
 
 
@@ -318,7 +318,7 @@ def test_node_lists() -> None:
         (["stochastic"], "holds no lab"),
     ],
 )
-def test_what_cannot_be_done_is_told(
+def test_what_cannot_be_done_is_refused(
     words: list[str],
     sentence: str,
     tmp_path: Path,
@@ -327,7 +327,7 @@ def test_what_cannot_be_done_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert cli.main(["slurm", *words, "-o", "out"]) == 2
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())

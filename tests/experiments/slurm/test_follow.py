@@ -418,9 +418,9 @@ def test_what_cannot_be_followed(
     monkeypatch.chdir(tmp_path)
     Path("log.swf").write_text("1 0 5 60 4 -1 -1 4 90 -1 1 7 3 -1 -1 -1 -1 -1\n")
     assert cli.main(["slurm", "follow", *words]) == 2
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
     assert not Path("out").exists()
 
 

@@ -24,16 +24,16 @@ SHOWN = {
 
 
 class FakeLab:
-    """A lab whose database shows these tables, and that keeps what it is told."""
+    """A lab whose database shows these tables, and that keeps its commands."""
 
     def __init__(self, *, accounting: bool = True) -> None:
         self.accounting = accounting
-        self.told: list[list[str]] = []
+        self.commands: list[list[str]] = []
 
     def call(self, words: Sequence[str]) -> str:
         if "show" in words:
             return SHOWN["qos.txt" if "qos" in words else "associations.txt"]
-        self.told.append(list(words))
+        self.commands.append(list(words))
         return ""
 
 
@@ -64,10 +64,10 @@ def test_limits_of_a_partition_are_those_of_its_qos() -> None:
     ]
 
 
-def test_the_database_of_a_lab_is_told() -> None:
+def test_the_database_of_a_lab_gets_the_limits() -> None:
     lab = FakeLab()
     set_limits(lab, LIMITS, [("chem", "ada"), ("phys", "joe")])  # type: ignore[arg-type]
-    assert [words[:5] for words in lab.told] == [["sacctmgr", "-n", "-i", "modify", kind] for kind in
+    assert [words[:5] for words in lab.commands] == [["sacctmgr", "-n", "-i", "modify", kind] for kind in
                                                  ("qos", "qos", "account", "user", "user")]  # fmt: skip
 
 
@@ -90,4 +90,4 @@ def test_limits_that_a_lab_cannot_have_are_refused(
     lab = FakeLab(accounting=accounting)
     with pytest.raises(InputError, match=sentence):
         set_limits(lab, [limit], members)  # type: ignore[arg-type]
-    assert not lab.told
+    assert not lab.commands

@@ -85,12 +85,12 @@ def test_limited_partitions_have_a_qos_before_the_controller_starts() -> None:
         accounting = True
 
         def __init__(self) -> None:
-            self.told: list[str] = []
+            self.commands: list[str] = []
 
         def call(self, words: list[str]) -> str:
-            self.told.append(" ".join(words))
+            self.commands.append(" ".join(words))
             return ""
 
     lab = FakeLab()
     add_partition_limits(lab, MACHINE.limits)  # type: ignore[arg-type]
-    assert lab.told == ["sacctmgr -n -i add qos partition.short"]
+    assert lab.commands == ["sacctmgr -n -i add qos partition.short"]

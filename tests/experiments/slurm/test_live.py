@@ -45,8 +45,8 @@ HOLDFAST = (sys.executable, "-c", "import sys; from holdfast.experiments.cli imp
 PROGRAM = """
 import os, pathlib, signal, sys, time
 state = pathlib.Path(os.environ["HOLDFAST_STATE"])
-told = []
-signal.signal(signal.SIGUSR1, lambda *_: told.append(1))
+signals = []
+signal.signal(signal.SIGUSR1, lambda *_: signals.append(1))
 done = float(state.read_text()) if state.exists() else 0.0
 if sys.argv[2:] == ["dies"]:
     dead = state.with_name("dead")
@@ -57,7 +57,7 @@ if sys.argv[2:] == ["dies"]:
 if done:
     time.sleep(30)
 while done < float(sys.argv[1]):
-    if told:
+    if signals:
         time.sleep(50)
         state.write_text(str(done))
         sys.exit(85)
@@ -279,18 +279,18 @@ def test_twenty_sequences_complete_and_survive(lab: Lab, tmp_path: Path, monkeyp
     until(over, 500)
     jobs = lab.call(["sacct", "-a", "-X", "-n", "-P", "-S", "2020-01-01", "-E", "now+2days", "-o", "JobName,JobIDRaw"])
     for name, runtime in runtimes.items():
-        told = json.loads(in_lab(lab, "status", name, "--json", "-"))
-        assert told["state"] == "done", told
-        assert told["runtime"] == pytest.approx(runtime, abs=150)
+        status = json.loads(in_lab(lab, "status", name, "--json", "-"))
+        assert status["state"] == "done", status
+        assert status["runtime"] == pytest.approx(runtime, abs=150)
         recorded = [line.split()[1] for line in Path(name, "jobs").read_text().splitlines()]
         # sacct does not tell of reservations that never became eligible.
         accounted = [line.split("|")[1] for line in jobs.splitlines() if line.startswith(f"{name}|")]
-        assert len(set(accounted)) == len(accounted) >= told["ran"]
+        assert len(set(accounted)) == len(accounted) >= status["ran"]
         assert set(accounted) <= set(recorded)
         # The start of the program counts: a runtime near a milestone may need one reservation more than the plan has.
         if name not in disturbed and all(abs(runtime - milestone) > 90 for milestone in (600, 1500)):
-            assert told["ran"] == told["planned_number"]
-            assert told["planned"] <= told["paid"] <= told["planned"] + 60 * told["ran"] + 60
+            assert status["ran"] == status["planned_number"]
+            assert status["planned"] <= status["paid"] <= status["planned"] + 60 * status["ran"] + 60
     assert len(Path("past.txt").read_text().split()) == len(runtimes)
     # The next request of the program: a plan from its runs.
     in_lab(lab, "plan", "--runs", "past.txt", "--checkpoint", "60s", "--restart", "40s", "--json", "next.json")
@@ -358,9 +358,9 @@ def test_the_log_of_the_lab_is_read_as_that_of_a_site(
     shell(re.sub(r"-S \S+ -E \S+", "-S 2020-01-01 -E now+2days", export))
     log = ["sacct.txt", "--nodes", "8"]
     assert cli.main(["info", *log]) == 0
-    told = capsys.readouterr().out
-    assert "wait, FCFS/EASY" in told
-    assert "wait, recorded" in told
+    output = capsys.readouterr().out
+    assert "wait, FCFS/EASY" in output
+    assert "wait, recorded" in output
     assert cli.main(["run", *log, "-o", "baseline", "--mechanism", "baseline"]) == 0
     assert cli.main(["fit-costs", *log, "-o", "costs.json"]) == 0
     costs = json.loads(Path("costs.json").read_text())

@@ -213,12 +213,12 @@ SUBMITS = [Submit(1, 0.0, 4, 60.0, 2), Submit(2, 100.0, 1, 5.5, 1)]
 
 
 def test_jobs_are_submitted_at_their_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    slurm, told = FakeSlurm(monkeypatch), []
+    slurm, messages = FakeSlurm(monkeypatch), []
     slurm.fail = 2
-    rows = replay_on(slurm, SUBMITS, ["--partition=test"], told.append)
+    rows = replay_on(slurm, SUBMITS, ["--partition=test"], messages.append)
     # Two failures cost 0.2 and 0.4 s, on a clock ten times as fast.
     assert [at - 1e9 for at, _ in slurm.submitted] == pytest.approx([36.0, 130.0])
-    assert "at most 0.0 s late" in told[0]
+    assert "at most 0.0 s late" in messages[0]
     words = slurm.submitted[1][1]
     assert words[2:8] == ["-N", "1", "-t", "1", "-J", "j2"]
     assert words[-3:] == ["--partition=test", "--wrap", "exec sleep 5.5"]
@@ -236,11 +236,11 @@ def test_jobs_that_slurm_refuses_or_never_starts_are_left_out(monkeypatch: pytes
                 )
             return super().call(words)
 
-    slurm, told = Refusing(monkeypatch), []
-    rows = replay_on(slurm, [*SUBMITS, Submit(3, 120.0, 1, 5.5, 1)], [], told.append)
+    slurm, messages = Refusing(monkeypatch), []
+    rows = replay_on(slurm, [*SUBMITS, Submit(3, 120.0, 1, 5.5, 1)], [], messages.append)
     assert [row["id"] for row in rows] == [1]
     assert slurm.cancelled == ["102"]
-    assert told == [
+    assert messages == [
         "submitted 2 jobs, at most 0.0 s late, 1 refused",
         "cancelled 1 jobs that could never start: PartitionTimeLimit",
     ]
@@ -308,9 +308,9 @@ def test_a_lab_is_refused_in_one_sentence(
     monkeypatch.setattr(labs, "_LONGEST", 200)
     Path("file").touch()
     assert cli.main(["slurm", "lab", *words]) == 2
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
     assert [path.name for path in Path().iterdir()] == ["file"]
 
 
@@ -322,7 +322,7 @@ def test_a_daemon_that_fails_to_start_is_started_again(tmp_path: Path) -> None:
         launch(words, os.environ, tmp_path, log)
 
 
-def test_ports_that_are_taken_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ports_that_are_taken_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(labs, "_need", lambda *_: None)
     monkeypatch.setattr(labs, "_LONGEST", 200)
     with labs.socket.socket() as taken:

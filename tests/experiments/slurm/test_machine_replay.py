@@ -48,12 +48,12 @@ class FakeLab:
 
     def __init__(self, *, accounting: bool = False) -> None:
         self.accounting = accounting
-        self.told: list[str] = []
+        self.commands: list[str] = []
 
     def call(self, words: Sequence[str]) -> str:
         """Names of its nodes, as sinfo prints one for each partition; what sacctmgr shows."""
         if words[0] == "sacctmgr":
-            self.told.append(" ".join(words[3:]))
+            self.commands.append(" ".join(words[3:]))
             return TABLES.get("qos.txt" if "qos" in words else "associations.txt", "") if "show" in words else ""
         return "n1\nn2\nn2\n"
 
@@ -139,7 +139,9 @@ def test_a_lab_gets_the_limits_of_the_machine_and_the_replay_has_them(
     Path("log.csv").write_text("\n".join([f"{lines[0]},qos", *(f"{line},few" for line in lines[1:]), ""]))
     words = ["--lab", "lab", "--machine", "machine.toml", "--columns", f"{ROLES},qos=qos", "--owner", "qos"]
     assert cli.main(["slurm", "replay", "log.csv", "-o", "out", *words]) == 0
-    assert any(told.startswith("modify qos few set GrpJobs=-1") and "MaxJobsPU=1" in told for told in lab.told)
+    assert any(
+        command.startswith("modify qos few set GrpJobs=-1") and "MaxJobsPU=1" in command for command in lab.commands
+    )
     assert slurm.submitted[0].count("--qos=few") == 1
     printed = capsys.readouterr()
     assert "limits count: QOS few" in printed.out

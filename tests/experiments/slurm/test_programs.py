@@ -55,7 +55,7 @@ def test_a_program_with_the_protocol_of_submit(tmp_path: Path) -> None:
     assert start_script([str(script), str(60 * SECOND), "1000", "1000"], HOLDFAST_STATE=str(state)).wait(20) == 0
 
 
-def test_a_rigid_job_saves_at_checkpoints_and_when_it_is_told(tmp_path: Path) -> None:
+def test_a_rigid_job_saves_at_checkpoints_and_at_a_signal(tmp_path: Path) -> None:
     state = tmp_path / "state"
     script = write_script(tmp_path, WORK=60 * SECOND, INTERVAL=100_000, COST=1000, DUMPS=500)
     program = start_script([str(script)], SLURM_JOB_NUM_NODES="2")

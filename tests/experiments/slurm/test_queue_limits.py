@@ -107,11 +107,11 @@ def test_a_live_replay_under_limits(
     monkeypatch.chdir(tmp_path)
     Path("slurm.conf").write_text("SchedulerParameters=bf_interval=1,bf_resolution=1,bf_window=10080,bf_busy_nodes\n")
     words = ["--nodes", "12", "--config", "slurm.conf"]
-    for place, told in ((SNAPSHOT / "sacct.txt", ["82", "1"]), (SNAPSHOT, ["84", "0"])):
+    for place, counts in ((SNAPSHOT / "sacct.txt", ["82", "1"]), (SNAPSHOT, ["84", "0"])):
         assert cli.main(["slurm", "compare", str(place), *words]) == 0
         printed = capsys.readouterr().out
         (row,) = [line for line in printed.splitlines() if line.startswith("slurm window")]
-        assert row.split()[-3:-1] == told
+        assert row.split()[-3:-1] == counts
         assert "of 57 jobs and 84 decisions" in printed
 
 
@@ -159,8 +159,8 @@ def test_limits_count_only_if_slurm_enforces_them(
     printed = capsys.readouterr()
     (row,) = [line for line in printed.out.splitlines() if line.startswith("slurm window")]
     assert row.split()[-1] == wrong
-    told = "limits count: QOS small, QOS few, account chem\n", "note: GrpTRESRunMins of account chem is left out\n"
-    assert {told[0] in printed.out, told[1] in printed.err} == {"limits" in enforced}
+    lines = "limits count: QOS small, QOS few, account chem\n", "note: GrpTRESRunMins of account chem is left out\n"
+    assert {lines[0] in printed.out, lines[1] in printed.err} == {"limits" in enforced}
 
 
 def test_a_replay_stores_the_limits_that_slurm_enforces() -> None:

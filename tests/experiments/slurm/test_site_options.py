@@ -120,8 +120,8 @@ def test_what_is_no_configuration_is_refused(text: str, sentence: str, tmp_path:
 def test_what_scontrol_prints(capsys: pytest.CaptureFixture[str]) -> None:
     path = shared_file("slurm", "scontrol-show-config.txt")
     assert cli.main(["slurm", "options", str(path), "--json", "-"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["options"] == {"order": "fcfs", "backfilling": "slurm most=1000 window=604800 resolution=1"}
+    document = json.loads(capsys.readouterr().out)
+    assert document["options"] == {"order": "fcfs", "backfilling": "slurm most=1000 window=604800 resolution=1"}
     assert cli.main(["slurm", "options", str(path)]) == 0
     assert capsys.readouterr().out.endswith(
         "\nholdfast run LOG -o DIR --mechanism baseline --order fcfs --backfilling "
@@ -192,9 +192,9 @@ PartitionName=gpu Nodes=g[1-2] MaxTime=UNLIMITED PriorityTier=10 QOS=part_gpu Fl
 
 def test_what_decides_when_jobs_start_is_reported_and_nothing_else_is_harmless(tmp_path: Path) -> None:
     found = read(tmp_path, SHARED_SITE)
-    told = dict(found.left_out)
+    left_out = dict(found.left_out)
     assert found.options["nodes"] == "13"
-    assert set(told) >= {
+    assert set(left_out) >= {
         "SelectType 'select/cons_tres'",
         "SelectTypeParameters 'CR_Core_Memory'",
         "GresTypes 'gpu'",

@@ -88,6 +88,6 @@ def test_what_cannot_be_computed(
     copy = shutil.copytree(SNAPSHOT, tmp_path / "copy")
     (copy / file).write_text(text)
     assert cli.main(["slurm", "priorities", str(copy)]) == 2
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1

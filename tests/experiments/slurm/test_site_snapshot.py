@@ -68,9 +68,9 @@ def test_outputs_and_manifest_are_stored(site: Path) -> None:
         *("queue.txt", "nodes.txt", "config.txt", "sacct.txt", "snapshot.json"),
     }
     assert (site / "queue.txt").read_text() == QUEUE
-    told = json.loads((site / "snapshot.json").read_text())
-    assert (told["at"], told["time"]) == (NOW, "2023-11-14T22:13:20Z")
-    records = {record["file"]: record for record in told["commands"]}
+    manifest = json.loads((site / "snapshot.json").read_text())
+    assert (manifest["at"], manifest["time"]) == (NOW, "2023-11-14T22:13:20Z")
+    records = {record["file"]: record for record in manifest["commands"]}
     assert records["nodes.txt"] == {"file": "nodes.txt", "command": "scontrol show node", "at": NOW, "error": None}
     assert records["sprio.txt"]["error"] == "sprio failed: not supported"
     assert "--starttime now-90days" in records["sacct.txt"]["command"]
@@ -103,17 +103,17 @@ def test_without_a_queue_nothing_is_written(
 
 
 def ask(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str]:
-    assert cli.main([*words, "--draws", "5", "--workers", "1", "--json", "told.json"]) == 0
+    assert cli.main([*words, "--draws", "5", "--workers", "1", "--json", "forecast.json"]) == 0
     printed = capsys.readouterr()
     return printed.out, printed.err
 
 
 def test_forecast_reads_all_from_it(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told, warned = ask(capsys, "forecast", "site")
-    assert "Now is 2023-11-14 22:13 UTC (snapshot.json beside queue.txt): 1 jobs run on 4 of 4 nodes, 1 wait." in told
+    output, warned = ask(capsys, "forecast", "site")
+    assert "Now is 2023-11-14 22:13 UTC (snapshot.json beside queue.txt): 1 jobs run on 4 of 4 nodes, 1 wait." in output
     rules = "the configuration of site is taken: --order fcfs --backfilling none; "
     assert warned.count(f"{rules}'holdfast slurm options' lists what is not modelled (3)\n") == 1
-    document = json.loads(Path("told.json").read_text())
+    document = json.loads(Path("forecast.json").read_text())
     assert any(text.startswith("the configuration of site is taken") for text in document["assumptions"])
     # All runs of ann took a sixth of their walltime: 1,000 s of 6,000, of which 600 are over; then 500 of 3,000.
     (job,) = document["jobs"]
@@ -122,15 +122,15 @@ def test_forecast_reads_all_from_it(site: Path, capsys: pytest.CaptureFixture[st
     shutil.copy(site / "sacct.txt", "past.txt")
     files = ["past.txt", "--queue", "site/queue.txt", "--machine", "site/nodes.txt", "--backfilling", "none"]
     assert "configuration" not in ask(capsys, "forecast", *files)[1]
-    assert json.loads(Path("told.json").read_text())["jobs"] == document["jobs"]
-    told, warned = ask(capsys, "forecast", "past.txt", "--queue", "site", "--order", "sjf")
+    assert json.loads(Path("forecast.json").read_text())["jobs"] == document["jobs"]
+    output, warned = ask(capsys, "forecast", "past.txt", "--queue", "site", "--order", "sjf")
     assert "taken: --backfilling none;" in warned
     assert "configuration" not in ask(capsys, "forecast", "site", "--order", "fcfs", "--backfilling", "easy")[1]
 
 
 def test_advice_machine_and_options_read_it(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told, warned = ask(capsys, "advise", "site", "--nodes", "2", "--walltime", "1h")
-    assert "Ask for 2 nodes" in told and "--backfilling none" in warned
+    output, warned = ask(capsys, "advise", "site", "--nodes", "2", "--walltime", "1h")
+    assert "Ask for 2 nodes" in output and "--backfilling none" in warned
     assert cli.main(["machine", "site", "-o", "machine.toml"]) == 0
     assert "4 nodes" in capsys.readouterr().out
     assert cli.main(["slurm", "options", "site", "--json", "-"]) == 0
@@ -169,7 +169,7 @@ def test_a_real_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.chdir(tmp_path)
     # 22 November 2026, 03:23:53 UTC, as sinfo of the same minute says.
     take_snapshot(tmp_path / "site", 90, lambda: 1_795_317_833.0)
-    told, warned = ask(capsys, "forecast", "site")
-    assert told.startswith("Now is 2026-11-22 03:23 ")
-    assert "(snapshot.json beside queue.json): 2 jobs run on 10 of 16 nodes" in told
+    output, warned = ask(capsys, "forecast", "site")
+    assert output.startswith("Now is 2026-11-22 03:23 ")
+    assert "(snapshot.json beside queue.json): 2 jobs run on 10 of 16 nodes" in output
     assert "--order fcfs --backfilling 'slurm most=1000 window=604800 resolution=1'" in warned

@@ -54,10 +54,10 @@ def test_paid_is_what_ran_at_the_prices_of_the_plan() -> None:
     assert found.planned == 1260 + 1290 + 0.5 * (1260 + 700) + 200
     assert found.planned_number == 2
     assert [row["outcome"] for row in found.rows] == ["saved", "-", "-"]
-    told = found.text()
-    assert "heat: done after 00:31:10 of work; 2 of 3 reservations ran" in told
-    assert "paid 3,760 s: asked for 2,580 s, used 1,960 s, waited 540 s" in told
-    assert "the plan pays 3,730 s for this runtime, with 2, and 5,000 s on average" in told
+    text = found.text()
+    assert "heat: done after 00:31:10 of work; 2 of 3 reservations ran" in text
+    assert "paid 3,760 s: asked for 2,580 s, used 1,960 s, waited 540 s" in text
+    assert "the plan pays 3,730 s for this runtime, with 2, and 5,000 s on average" in text
 
 
 def test_states() -> None:

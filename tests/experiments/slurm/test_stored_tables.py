@@ -45,8 +45,8 @@ def test_every_job_of_a_table_starts_resumes_and_completes(seed: int) -> None:
 
 def test_the_guide_counts_tables_and_events() -> None:
     page = (Path(__file__).parents[3] / "docs" / "guides" / "slurm-mechanisms.md").read_text()
-    (told,) = re.findall(r"(\d+) random tables", page)
-    assert int(told) == len(SEEDS) == len(list(FIXTURES.glob("*.csv")))
+    (count,) = re.findall(r"(\d+) random tables", page)
+    assert int(count) == len(SEEDS) == len(list(FIXTURES.glob("*.csv")))
     found = Counter(row["comparison"] for seed in SEEDS for row in rows_of(seed))
     events = r"of (\d+) events (\d+) are equal, (\d+) late and (\d+) different"
     assert [tuple(map(int, numbers)) for numbers in re.findall(events, page)] == [

@@ -40,9 +40,9 @@ def submit(*words: str, program: tuple[str, ...] = ("true",)) -> int:
 def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     capsys.readouterr()
     assert submit(*words) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    return told
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error
 
 
 @pytest.mark.usefixtures("plan")
@@ -68,9 +68,9 @@ def test_scripts_ask_for_what_the_plan_says(
     assert "left out" not in capsys.readouterr().out
     assert submit("-o", "two", "--most", "2") == 0
     assert sorted(path.name for path in Path("two").glob("reservation*")) == ["reservation-1.sh", "reservation-2.sh"]
-    told = capsys.readouterr().out
-    assert "1 reservation of the plan and 2 spare ones are left out; --most 3 takes all\n" in told
-    assert "waits in the queue are not priced" in told
+    output = capsys.readouterr().out
+    assert "1 reservation of the plan and 2 spare ones are left out; --most 3 takes all\n" in output
+    assert "waits in the queue are not priced" in output
 
 
 @pytest.mark.usefixtures("plan")
@@ -118,8 +118,8 @@ def test_the_same_sequence_keeps_edited_scripts(capsys: pytest.CaptureFixture[st
 )
 def test_program_must_be_there(program: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert submit(program=(program,)) == 2
-    told = capsys.readouterr().err
-    assert sentence in told and told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert sentence in error and error.count("\n") == 1
     assert not Path("run").exists()
 
 
@@ -163,8 +163,8 @@ def test_go_submits_a_chain_once(
 ) -> None:
     calls = stand_in(tmp_path, monkeypatch)
     monkeypatch.setenv("FAIL_AT", "2")
-    told = refusal(capsys, "--go", "--spare", "0", "--sbatch=--partition=a b", "--name", "it's")
-    assert "bash failed: sbatch: error: invalid partition" in told
+    sentence = refusal(capsys, "--go", "--spare", "0", "--sbatch=--partition=a b", "--name", "it's")
+    assert "bash failed: sbatch: error: invalid partition" in sentence
     assert "is submitted in part" in refusal(capsys, "--go")
     (calls / "sacct-output").write_text("JobIDRaw|State|Start|Elapsed\n")
     assert cli.main(["status", "run"]) == 0
@@ -245,12 +245,12 @@ def test_status_names_what_only_the_accounting_knows(
     assert submit("--go") == 0
     capsys.readouterr()
     assert cli.main(["status", "run"]) == 0
-    told = capsys.readouterr().err
-    assert "sacct failed" in told and "waits are unknown" in told and told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "sacct failed" in error and "waits are unknown" in error and error.count("\n") == 1
     (calls / "sacct-output").write_text("JobIDRaw|State|Start|Elapsed\n100|PENDING|Unknown|00:00:00\n")
     assert cli.main(["status", "run"]) == 0
-    told = capsys.readouterr().err
-    assert "the accounting lacks 4 of 5 jobs" in told and told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "the accounting lacks 4 of 5 jobs" in error and error.count("\n") == 1
 
 
 @pytest.mark.system
@@ -290,9 +290,9 @@ def test_a_program_that_dies_too_often_ends_the_sequence(
     (calls / "sacct-output").write_text("JobIDRaw|State|Start|ElapsedRaw\n")
     capsys.readouterr()
     assert cli.main(["status", "run", "--json", "-"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["state"], told["ran"]) == ("broken", 2)
-    assert "exit status 3 in reservation 2" in told["why"]
+    document = json.loads(capsys.readouterr().out)
+    assert (document["state"], document["ran"]) == ("broken", 2)
+    assert "exit status 3 in reservation 2" in document["why"]
 
 
 @pytest.mark.system

@@ -148,7 +148,7 @@ def test_tables_that_do_not_belong_together_are_refused(machine_replay: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "sentence"),
     [
         ("1,low,n[1-9],,,3,1024,0", "the machine has no node n3"),
         ("1,mid,n1,,,3,1024,0", "the machine has no partition 'mid'"),
@@ -157,7 +157,7 @@ def test_tables_that_do_not_belong_together_are_refused(machine_replay: Path) ->
     ],
 )
 def test_broken_tables_of_allocations_get_one_sentence(
-    tmp_path: Path, machine_replay: Path, cells: str, said: str
+    tmp_path: Path, machine_replay: Path, cells: str, sentence: str
 ) -> None:
     table = (machine_replay / "allocations-baseline.csv").read_text().splitlines()
     rest = ",".join(table[1].split(",")[8:])
@@ -165,7 +165,7 @@ def test_broken_tables_of_allocations_get_one_sentence(
     machine = read_machine(machine_replay / "machine.toml")
     with pytest.raises(TraceError) as refused:
         read_allocation_table(tmp_path / "table.csv", machine)
-    assert said in str(refused.value)
+    assert sentence in str(refused.value)
 
 
 def test_a_job_that_is_not_there_gets_one_sentence(machine_replay: Path) -> None:

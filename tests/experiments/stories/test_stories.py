@@ -103,7 +103,7 @@ def test_a_promise_moves_when_somebody_ends_early() -> None:
     assert "00:40  It started on 8 nodes, in its turn, 20 min earlier than first promised." in text
 
 
-def test_a_job_that_did_not_wait_is_told_shortly() -> None:
+def test_a_job_that_did_not_wait_has_a_short_story() -> None:
     assert (
         job_story(QUEUE, "baseline", 3)
         == """\
@@ -390,7 +390,7 @@ def test_many_changes_of_the_size_are_cut() -> None:
 # -- what is not known ------------------------------------------------------------------------------------------
 
 
-def test_what_is_not_understood_is_told_as_it_is() -> None:
+def test_what_is_not_understood_is_shown_as_it_is() -> None:
     result = simulate(QUEUE, 10, decisions=True)
     entries = list(result.entries)
     place = next(place for place, entry in enumerate(entries) if entry.event == "complete" and entry.job_id == 2)
@@ -515,7 +515,7 @@ def test_a_plugin_gives_its_reasons_and_is_judged_by_the_losses(plugins: None) -
     assert "promised" not in text
 
 
-def test_a_failure_and_a_window_are_told_by_their_names() -> None:
+def test_a_failure_and_a_window_appear_under_their_names() -> None:
     from holdfast.workloads.outages.outage import Outage, OutageKind
 
     # Five nodes fail at 10 under job 1. Job 2 waits for the window from 40 to 60 to be over, though all nodes are free.

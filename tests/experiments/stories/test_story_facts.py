@@ -177,7 +177,7 @@ def test_whoever_easy_promises_a_start_stands_first(table: Table, mechanism: str
 @every_mechanism
 @settings(max_examples=25, deadline=None)
 @given(table=job_tables())
-def test_every_story_is_told_within_80_columns(mechanism: str, table: Table) -> None:
+def test_every_story_fits_into_80_columns(mechanism: str, table: Table) -> None:
     result = simulate(table.jobs, table.nodes, mechanism, decisions=True)
     assume(result.entries)
     without = Stories(simulate(table.jobs, table.nodes, mechanism))
@@ -209,7 +209,7 @@ def test_nodes_are_held_for_somebody(table: Table, mechanism: str) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(mix=mixes(), mechanism=st.sampled_from(["baseline", *MECHANISMS]), mode=st.sampled_from(["absorbed", "strict"]))
-def test_reservations_of_stochastic_jobs_are_told_one_by_one(mix: Mix, mechanism: str, mode: str) -> None:
+def test_reservations_of_stochastic_jobs_are_in_the_story_one_by_one(mix: Mix, mechanism: str, mode: str) -> None:
     varied = {"checkpoint_mode": mode, "checkpoint_variation": 0.25}
     result = simulate(mix.jobs, mix.nodes, mechanism, decisions=True, plans=mix.plans, **varied)
     facts = all_facts(result)
@@ -219,8 +219,8 @@ def test_reservations_of_stochastic_jobs_are_told_one_by_one(mix: Mix, mechanism
         lost = sum(run.stop.lost + run.stop.lost_to_warning if run.stop else run.lost for run in story.runs)
         assert lost == record.lost
         if record.job_id in courses:
-            told = [(run.start, run.end, run.slot.ending if run.slot else "") for run in story.runs]
-            assert told == [(item.start, item.end, item.ending) for item in courses[record.job_id]]
+            runs = [(run.start, run.end, run.slot.ending if run.slot else "") for run in story.runs]
+            assert runs == [(item.start, item.end, item.ending) for item in courses[record.job_id]]
             waits = [(wait.since, wait.until) for wait in story.waits]
             assert [until for _, until in waits] == [item.start for item in courses[record.job_id]]
         for wait in story.waits:
@@ -230,7 +230,7 @@ def test_reservations_of_stochastic_jobs_are_told_one_by_one(mix: Mix, mechanism
 @every_mechanism
 @settings(max_examples=25, deadline=None)
 @given(data=st.data(), mix=lively_mixes(), order=st.sampled_from(["fcfs", "sjf", "wfp3", "fairshare"]))
-def test_outages_withdrawals_dependencies_and_starting_states_are_told(
+def test_outages_withdrawals_dependencies_and_starting_states_are_in_the_story(
     mechanism: str, data: st.DataObject, mix: Mix, order: str
 ) -> None:
     away = data.draw(outages_for(mix.jobs, mix.nodes))

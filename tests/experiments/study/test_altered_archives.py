@@ -78,10 +78,10 @@ def pack(files: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
 def with_parameters(content: bytes, name: str = NAME, seed: Any = 0, **changes: Any) -> bytes:
     """The archive with other parameters, sealed again."""
     files = members(content)
-    told = json.loads(files[f"{name}.json"])
-    told["parameters"] |= changes
-    told["seed"] = seed
-    files[f"{name}.json"] = _seal((json.dumps(told, indent=2) + "\n").encode())
+    document = json.loads(files[f"{name}.json"])
+    document["parameters"] |= changes
+    document["seed"] = seed
+    files[f"{name}.json"] = _seal((json.dumps(document, indent=2) + "\n").encode())
     return pack(files)
 
 
@@ -117,17 +117,17 @@ def test_an_archive_is_checked_as_it_is(archive: bytes, check: Callable[..., tup
 
 @pytest.mark.parametrize("times", [40, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_altered_bytes_are_told_in_a_sentence(
+def test_altered_bytes_are_reported_in_a_sentence(
     archive: bytes, times: int, check: Callable[..., tuple[int, str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     rng = random.Random(times)
     refused = 0
     for number in range(times):
         content = alter(archive, rng)
-        status, told = check(content, "--data", "data")
+        status, error = check(content, "--data", "data")
         assert status in (0, 2), number
-        assert len(told.splitlines()) == (status == 2), (number, told)
-        assert "Traceback" not in told
+        assert len(error.splitlines()) == (status == 2), (number, error)
+        assert "Traceback" not in error
         refused += status == 2
         capsys.readouterr()
         # What only looks at digests is of the same opinion.
@@ -143,9 +143,9 @@ def test_no_file_is_opened_where_a_record_says(
     path: str, archive: bytes, check: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = with_parameters(archive, tasks=path)
-    status, told = check(content)
+    status, error = check(content)
     assert status == 2
-    assert "give a directory that contains slant/slant_drd_tasks.csv with --data" in told
+    assert "give a directory that contains slant/slant_drd_tasks.csv with --data" in error
     given = []
     monkeypatch.setattr(reproduce, "_reproduction", lambda *_, recorded, **__: given.append(recorded))
     assert check(content, "--data", "data")[0] == 0
@@ -171,24 +171,24 @@ def test_no_file_is_opened_where_a_record_says(
 def test_parameters_have_limits(
     changes: dict[str, Any], sentence: str, archive: bytes, check: Callable[..., tuple[int, str]]
 ) -> None:
-    status, told = check(with_parameters(archive, **changes), "--data", "data")
+    status, error = check(with_parameters(archive, **changes), "--data", "data")
     assert status == 2
-    assert sentence in told
-    assert told.startswith("holdfast reproduce: error: a.zip: profiles-table1.json: ")
-    assert len(told.splitlines()) == 1
+    assert sentence in error
+    assert error.startswith("holdfast reproduce: error: a.zip: profiles-table1.json: ")
+    assert len(error.splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", all_experiments())
 def test_the_sizes_of_every_experiment_are_within_its_limits(name: str, tmp_path: Path) -> None:
     item = all_experiments()[name]
     for parameters in (item.parameters, item.quick):
-        told = json.loads(json.dumps(vars(parameters), default=str))
-        check_parameters(item.parameters, item.quick, told, tmp_path)
-        for key, value in told.items():
+        values = json.loads(json.dumps(vars(parameters), default=str))
+        check_parameters(item.parameters, item.quick, values, tmp_path)
+        for key, value in values.items():
             for other in beyond(value):
                 with pytest.raises(InputError, match=f"parameters.{key}"):
-                    check_parameters(item.parameters, item.quick, {**told, key: other}, tmp_path)
-        assert _like(item.parameters, told) == parameters
+                    check_parameters(item.parameters, item.quick, {**values, key: other}, tmp_path)
+        assert _like(item.parameters, values) == parameters
 
 
 def beyond(value: Any) -> list[Any]:

@@ -49,8 +49,8 @@ def test_equal_results_make_equal_archives(measurement: Path, tmp_path: Path) ->
         assert list(found) == names
         assert [item.seed for item in found.values()] == [3, 3]
         assert all(differences(item, measurement) == [] for item in found.values())
-        told = json.loads((directory / "environment.json").read_text())
-        assert {"python", "numpy"} <= set(told)
+        environment = json.loads((directory / "environment.json").read_text())
+        assert {"python", "numpy"} <= set(environment)
 
 
 def test_the_archive_of_a_release_has_experiments_of_any_seeds(
@@ -77,10 +77,10 @@ def test_what_differs_is_named_with_its_line(measurement: Path, tmp_path: Path) 
     found = read_experiments(measurement)["checkpoint-intro"]
     experiment = replace(found.experiment, measure=lambda *_: _alter(found.experiment.measure(*_)))
     measure_experiment(experiment, found.parameters, found.seed, tmp_path, "0")
-    told = differences(found, tmp_path)
-    assert len(told) == 1
-    assert told[0].startswith("checkpoint-intro.csv:2: ")
-    assert " became " in told[0]
+    lines = differences(found, tmp_path)
+    assert len(lines) == 1
+    assert lines[0].startswith("checkpoint-intro.csv:2: ")
+    assert " became " in lines[0]
 
 
 def test_a_table_without_rows_is_archived_and_compared(tmp_path: Path) -> None:

@@ -75,5 +75,5 @@ def test_bounds_and_counts_hold_at_their_ends() -> None:
     assert [reaches(STATEMENT, value, 0.5, "it", "").outcome for value in (0.4, 0.5, 0.6)] == [FAILS, HOLDS, HOLDS]
     counts = {(3, 3): HOLDS, (1, 1): HOLDS, (2, 3): FAILS, (4, 3): FAILS, (0, 0): FAILS}
     assert [count(STATEMENT, *numbers, "it is so").outcome for numbers in counts] == list(counts.values())
-    told = count(STATEMENT, 2, 3, "it is so", "the others wait")
-    assert (told.rule, told.measured) == ("holds if it is so for all 3", "2 of 3 (the others wait)")
+    verdict = count(STATEMENT, 2, 3, "it is so", "the others wait")
+    assert (verdict.rule, verdict.measured) == ("holds if it is so for all 3", "2 of 3 (the others wait)")

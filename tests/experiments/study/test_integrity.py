@@ -65,9 +65,9 @@ SEALED = {
 
 def test_what_is_intact(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["verify", *SEALED]) == 0
-    told = capsys.readouterr()
-    assert not told.err
-    lines = told.out.splitlines()
+    captured = capsys.readouterr()
+    assert not captured.err
+    lines = captured.out.splitlines()
     assert all(line.endswith(": intact") for line in lines)
     tables = len(list((place / "run").glob("*.csv")))
     assert f"run/run.json and {tables} tables: intact" in lines
@@ -77,7 +77,7 @@ def test_what_is_intact(place: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize("name", SEALED)
 @pytest.mark.parametrize("times", [10, pytest.param(300, marks=pytest.mark.slow)])
-def test_a_changed_byte_is_told(name: str, times: int, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_byte_is_reported(name: str, times: int, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(name)
     files = sorted(path for path in place.glob(SEALED[name]) if "verdicts" not in path.name)
     assert files
@@ -89,12 +89,12 @@ def test_a_changed_byte_is_told(name: str, times: int, place: Path, capsys: pyte
         path.write_bytes(before[:at] + bytes([before[at] ^ (1 << rng.randrange(8))]) + before[at + 1 :])
         capsys.readouterr()
         status = cli.main(["verify", name])
-        told = capsys.readouterr()
+        captured = capsys.readouterr()
         # Of an archive the dates and rights of its members matter to nobody.
         unnoticed += status == 0
         if status == 1:
-            assert "DIFFERS" in told.out
-            assert not told.err
+            assert "DIFFERS" in captured.out
+            assert not captured.err
         path.write_bytes(before)
     assert unnoticed <= (times // 2 if name == "a.zip" else 0)
     assert cli.main(["verify", name]) == 0
@@ -141,8 +141,8 @@ def test_a_document_without_a_seal(place: Path, capsys: pytest.CaptureFixture[st
         path.write_text(remove_seal(text))
         capsys.readouterr()
         assert cli.main(words.split()) == 0
-        told = capsys.readouterr().err.splitlines()
-        assert told == [
+        lines = capsys.readouterr().err.splitlines()
+        assert lines == [
             f"holdfast {words.split()[0]}: warning: {name} has no digest (earlier versions wrote none), so a change to "
             "it would not be noticed"
         ]
@@ -150,7 +150,7 @@ def test_a_document_without_a_seal(place: Path, capsys: pytest.CaptureFixture[st
         assert "cannot be verified" in capsys.readouterr().err
 
 
-def test_what_is_lost_is_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_lost_is_reported(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "run" / "types.csv").unlink()
     assert cli.main(["verify", "run"]) == 1
     assert "run/types.csv: is missing (run.json names its SHA-256)" in capsys.readouterr().out

@@ -38,8 +38,8 @@ def test_every_column_of_a_summary_is_in_the_catalogue() -> None:
         Job(3, JobType.STOCHASTIC, 0.0, 1, 10.0, 50.0, plan="maximum", application="a"),
     ]
     result = simulate(jobs, 4, outages=[Outage(OutageKind.MAINTENANCE, 500.0, 600.0, 1)])
-    told = set(summarize(result)) - _LABELS
-    assert told == _metric_names(Group.SUMMARY, Group.OUTAGES, Group.STOCHASTIC, Group.CANCELLATIONS)
+    names = set(summarize(result)) - _LABELS
+    assert names == _metric_names(Group.SUMMARY, Group.OUTAGES, Group.STOCHASTIC, Group.CANCELLATIONS)
     assert {name for row in summarize_types(result) for name in row} - _LABELS == _metric_names(Group.TYPES)
 
 
@@ -104,6 +104,6 @@ def test_measured_values_come_as_the_catalogue_shows_them() -> None:
         data("made_up")
 
 
-def test_better_is_said_once() -> None:
+def test_better_stands_once() -> None:
     assert metric("utilization").better is Better.MORE and metric("wait_h").better is Better.LESS
     assert {name for name, item in BEYOND.items() if find_metric(name) is not item} == set()

@@ -159,12 +159,12 @@ def test_a_claim_is_shortened_by_what_the_one_above_says(former: str, claim: str
     assert pages._shorten_claims([former, claim]) == [former, short or claim]
 
 
-def test_a_text_that_an_experiment_above_has_told_is_left_out() -> None:
-    told = (judgement("Claim 1a: it falls", "-1 h"), judgement("Claim 1b: it rises", "1 h"))
+def test_a_text_that_stands_at_an_experiment_above_is_left_out() -> None:
+    first = (judgement("Claim 1a: it falls", "-1 h"), judgement("Claim 1b: it rises", "1 h"))
     again = (judgement("Claim 1a, on W5: it falls", "-2 h"), judgement("Claim 2, on W5: it rises", "2 h"))
     answers = {
         name: replace(read_answers(DOCS / "beyond.json")["beyond-front"], verdicts=verdicts)
-        for name, verdicts in (("beyond-front", told), ("beyond-honesty", again))
+        for name, verdicts in (("beyond-front", first), ("beyond-honesty", again))
     }
     text = pages.page(PUBLICATIONS["beyond"], [find_experiment(name) for name in answers], answers)
     assert [line.split(" | ")[0] for line in text.splitlines() if line.endswith("**holds** |")] == [
@@ -246,12 +246,12 @@ def test_aggregates_of_data_are_published_with_their_digest_and_rows_are_not(tmp
     (out / "profiles-fig2.json").write_text(changed)
     with pytest.raises(InputError, match="was changed after it was written"):
         pages.main([str(out), str(docs)])
-    told = json.loads(changed)
-    derived = told.pop("derived")
-    del told["files"], told["digest"]
+    document = json.loads(changed)
+    derived = document.pop("derived")
+    del document["files"], document["digest"]
     for name in ("profiles-fig2.json", "times.json"):
         (out / name).unlink()
-    seal(out, "profiles-fig2.json", told, derived)
+    seal(out, "profiles-fig2.json", document, derived)
     with pytest.raises(InputError, match="shows this row"):
         pages.main([str(out), str(docs)])
 
@@ -266,8 +266,8 @@ def test_only_a_stand_in_is_drawn_where_a_picture_shows_single_runs(
     item, tables = find_experiment("profiles-fig2"), read_tables("profiles-fig2", tmp_path)
     assert "data" in tables
     for row, drawn in (({"runs": 8}, False), ({"measured": 1}, False), ({"measured": 0}, True)):
-        told = {**tables, "data": [row]}
-        monkeypatch.setattr(report_answers, "read_tables", lambda name, directory, told=told: told)
+        altered = {**tables, "data": [row]}
+        monkeypatch.setattr(report_answers, "read_tables", lambda name, directory, altered=altered: altered)
         pictures = tmp_path / f"pictures {row}"
         pictures.mkdir()
         answer = measure_answer(replace(item, judge=lambda tables: []), tmp_path)

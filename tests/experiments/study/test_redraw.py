@@ -68,9 +68,9 @@ def test_the_machine_is_a_table_of_what_was_simulated(replay: Path) -> None:
         assert {(row["began"], row["zone"]) for row in own} == {(began, "UTC")}
         assert all(row["end_s"] == after["start_s"] for row, after in pairwise(own))
         busy = sum((row["end_s"] - row["start_s"]) * row["busy_percent"] for row in own) / 100 * 4392 / 3600
-        told = next(row for row in read_csv(replay / "accounting.csv") if row["mechanism"] == mechanism)
-        states = [value for name, value in told.items() if name.endswith("_node_hours")]
-        assert busy == pytest.approx(sum(states) - told["idle_node_hours"] - told["held_node_hours"])
+        accounting = next(row for row in read_csv(replay / "accounting.csv") if row["mechanism"] == mechanism)
+        states = [value for name, value in accounting.items() if name.endswith("_node_hours")]
+        assert busy == pytest.approx(sum(states) - accounting["idle_node_hours"] - accounting["held_node_hours"])
 
 
 def test_a_run_without_pictures_leaves_no_machine_of_an_earlier_one(replay: Path, tmp_path: Path) -> None:
@@ -191,10 +191,10 @@ def test_differences_of_single_runs_from_one_reference_have_intervals(
     assert cli.main(["generate", "-o", str(log), "--jobs", "200"]) == 0
     words = ["--order", "fcfs,sjf", "--nodes", nodes, "--against", "order=sjf", "--plot"]
     assert cli.main(["run", str(log), "-o", str(tmp_path / "out"), *words]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     contrasts = read_csv(tmp_path / "out" / "contrasts.csv")
     assert contrasts[0]["label"] == reference
-    assert ("from those of sjf, with intervals" in told) == (nodes == "4392")
+    assert ("from those of sjf, with intervals" in output) == (nodes == "4392")
 
 
 @pytest.mark.parametrize(

@@ -152,24 +152,26 @@ class Page(HTMLParser):
         assert not self.open, self.open
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        told = dict(attributes)
+        values = dict(attributes)
         if tag not in ("meta", "img", "br", "link", "input", "hr"):
             self.open.append(tag)
         assert tag not in ("script", "link", "iframe", "object", "base")
-        assert not [name for name in told if name.startswith("on")]
-        if told.get("id"):
-            self.ids.append(told["id"] or "")
-        self.sources += [told[name] or "" for name in ("src", "srcset", "poster", "data", "action") if told.get(name)]
+        assert not [name for name in values if name.startswith("on")]
+        if values.get("id"):
+            self.ids.append(values["id"] or "")
+        self.sources += [
+            values[name] or "" for name in ("src", "srcset", "poster", "data", "action") if values.get(name)
+        ]
         if tag == "a":
-            self.links.append(told["href"] or "")
+            self.links.append(values["href"] or "")
         if tag == "img":
-            self.images.append(told)
+            self.images.append(values)
         if tag == "article":
-            self.article = told["id"] or ""
+            self.article = values["id"] or ""
             self.verdicts[self.article] = []
-        if tag == "tr" and told.get("role") == "row" and self.article:
+        if tag == "tr" and values.get("role") == "row" and self.article:
             self.verdicts[self.article].append([])
-        if tag == "td" and told.get("role") == "cell" and self.article:
+        if tag == "td" and values.get("role") == "cell" and self.article:
             self.verdicts[self.article][-1].append("")
 
     def handle_endtag(self, tag: str) -> None:
@@ -245,8 +247,8 @@ def test_the_report_is_whole_and_needs_nothing_else(report_parts: tuple[Path, di
     assert re.findall(r">(\d+)</td>", foot) == [str(len(catalogue())), "2", "0", "1", "1", "2"]
     # One screen: the papers with their counts, and what to believe; then the findings.
     assert [html.index(part) for part in PARTS] == sorted(html.index(part) for part in PARTS)
-    told = text.split("What to believe")[1].split("Findings, the most important first")[0]
-    assert "Hybrid Workload Scheduling on HPC Systems: All of what is decided holds: 1 of 1 statements." in told
+    summary = text.split("What to believe")[1].split("Findings, the most important first")[0]
+    assert "Hybrid Workload Scheduling on HPC Systems: All of what is decided holds: 1 of 1 statements." in summary
     # Every experiment is folded, within its folded paper.
     folds = re.findall(r'<details class="fold (\w+)"( open)?>', html)
     assert [kind for kind, opened in folds if not opened].count("experiment") == len(catalogue())
@@ -256,7 +258,7 @@ def test_the_report_is_whole_and_needs_nothing_else(report_parts: tuple[Path, di
 
 
 @pytest.mark.system
-def test_what_fails_is_told_and_the_others_go_on(report_parts: tuple[Path, dict[str, Done], str]) -> None:
+def test_what_fails_is_reported_and_the_others_go_on(report_parts: tuple[Path, dict[str, Done], str]) -> None:
     directory, items, html = report_parts
     assert {name for name, item in items.items() if not item.error} == set(GOOD)
     line = measure_plain.__code__.co_firstlineno + 4
@@ -441,10 +443,10 @@ def test_a_browser_shows_it_without_scrolling_sideways(
     browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
     browser += ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"]
     browser += ["--allow-file-access-from-files", f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1400,2000"]
-    told = subprocess.run(
+    document = subprocess.run(
         [*browser, "--virtual-time-budget=5000", "--dump-dom", page.as_uri()],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    assert re.findall(r'<pre id="o">(.*?)</pre>', told) == [f"{width} true"]
+    assert re.findall(r'<pre id="o">(.*?)</pre>', document) == [f"{width} true"]

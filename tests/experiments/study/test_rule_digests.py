@@ -146,9 +146,9 @@ def test_judged_tables_carry_the_marks_of_their_seed(monkeypatch: pytest.MonkeyP
     entries = renew_entries(renew_entries({}, before, "2026-01-01"), now, "2026-02-01")
     monkeypatch.setattr("holdfast.experiments.study.rule_digests.read_record", lambda: {"x": entries})
     item = Experiment("x", "", "", None, None, lambda: {}, lambda tables: [fall()])
-    told = [
+    remarks = [
         judge_experiment(item, {}, record)[0].remark for record in (None, {"seed": 0}, {"seed": SEED_STEP, "data": {}})
     ]
-    assert told[0] == ""
-    assert "after results of this seed had been seen" in told[1]
-    assert told[2] == f"rule changed on 2026-02-01, judged on seed {SEED_STEP}"
+    assert remarks[0] == ""
+    assert "after results of this seed had been seen" in remarks[1]
+    assert remarks[2] == f"rule changed on 2026-02-01, judged on seed {SEED_STEP}"

@@ -269,7 +269,7 @@ def test_what_holds_by_construction_is_no_test() -> None:
     assert remaining_decisions(verdicts[:2]) == ""
 
 
-def test_p_values_are_told_to_two_digits_and_survive_below_five_per_cent() -> None:
+def test_p_values_have_two_digits_and_survive_below_five_per_cent() -> None:
     statement = Statement("it is above", "more", HYPOTHESIS)
 
     def verdict(outcome: Outcome, p_value: float | None, adjusted: float | None) -> Verdict:

@@ -34,7 +34,7 @@ def test_the_best_is_the_least_wait_and_the_largest_share() -> None:
     )
 
 
-def test_nothing_is_said_without_a_difference_or_a_direction() -> None:
+def test_no_sentence_without_a_difference_or_a_direction() -> None:
     assert best_configuration_sentence(means("wait_h", 1.0, 1.0)) == ""
     assert best_configuration_sentence(means("wait_h", 1.0, None)) == ""
     assert best_configuration_sentence(means("jobs", 1.0, 2.0), ["jobs"]) == ""

@@ -137,7 +137,7 @@ def test_a_figure_has_a_column_for_each_metric_and_a_row_for_each_facet() -> Non
         plot_aggregates([])
 
 
-def test_what_a_figure_cannot_show_is_said() -> None:
+def test_what_a_figure_cannot_show_is_reported() -> None:
     many = [
         {"order": order, "tenants": tenants, "mix": f"W{mix}", "wait_h": 1.0 + mix}
         for order in ("fcfs", "sjf", "wfp3") for tenants in ("any", "fits", "none") for mix in range(9)
@@ -154,8 +154,8 @@ def test_a_sweep_is_summed_up_in_files_and_drawn(tmp_path: Path, capsys: pytest.
     sweep = make_sweep(workload={"seeds": "0:2", "jobs": 40}, mechanisms="baseline", options={"order": ["fcfs", "sjf"]})
     result = run_sweep(sweep, tmp_path, workers=1, against="order=fcfs")
     for name, rows in (("aggregates", result.aggregates), ("differences", result.differences)):
-        told = read_csv(tmp_path / f"{name}.csv")
-        assert told == [dict(row) for row in rows]
+        written = read_csv(tmp_path / f"{name}.csv")
+        assert written == [dict(row) for row in rows]
     waits = {(row["order"], row["generator_seed"]): row["wait_h"] for row in result.summary}
     (row,) = [row for row in result.differences if row["metric"] == "wait_h"]
     assert row["difference"] == pytest.approx(np.mean([waits["sjf", k] - waits["fcfs", k] for k in (0, 1)]))

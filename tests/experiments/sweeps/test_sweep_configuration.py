@@ -159,10 +159,10 @@ def test_a_wrong_key_or_value_is_refused_with_its_path_and_what_is_legal(
     path = tmp_path / "a.toml"
     path.write_text(text or "\n# nothing")
     assert cli.main(["sweep", str(path), "-o", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"holdfast sweep: error: {path}:")
-    assert sentence in told
-    assert told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"holdfast sweep: error: {path}:")
+    assert sentence in error
+    assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -193,9 +193,9 @@ def test_wrong_words_on_the_command_line_are_one_sentence(
     path = tmp_path / "a.toml"
     path.write_text(WORKLOAD)
     assert cli.main(["sweep", str(path), "-o", str(tmp_path / "out"), *words]) == 2
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -329,7 +329,7 @@ def test_one_at_a_time_leaves_the_first_values_by_one_parameter() -> None:
 
 
 @pytest.mark.parametrize(("measure", "expected"), [({}, [60.0, 600.0]), ({"instant_tolerance": 30}, [30.0, 30.0])])
-def test_instant_is_within_the_warning_of_the_run_unless_said(measure: dict[str, int], expected: list[float]) -> None:
+def test_instant_is_within_the_warning_of_the_run_unless_given(measure: dict[str, int], expected: list[float]) -> None:
     runs = expand(
         make_sweep(workload={"seeds": 0}, mechanisms="N-PAA", options={"warning": [60, "10min"]}, measure=measure)
     )

@@ -57,9 +57,9 @@ def start_sweep(directory: Path, *words: str, before: str = "") -> subprocess.Po
     command = ["sweep", str(directory / "a.toml"), "-o", str(directory / "out"), *words]
     code = f"import sys\nfrom holdfast.experiments.cli import main\n{before}\nsys.exit(main({command!r}))"
     variables = os.environ | {"PYTHONPATH": str(ROOT)}
-    with (directory / "told.txt").open("w") as told:
+    with (directory / "output.txt").open("w") as output:
         return subprocess.Popen(
-            [sys.executable, "-c", code], cwd=directory, env=variables, stdout=told, stderr=told, text=True
+            [sys.executable, "-c", code], cwd=directory, env=variables, stdout=output, stderr=output, text=True
         )
 
 
@@ -85,7 +85,7 @@ Store.write = held_back
 def exit_status(process: subprocess.Popen[str], directory: Path) -> int:
     """The exit status; what was told is shown where a test fails."""
     status = process.wait(timeout=600)
-    print((directory / "told.txt").read_text())
+    print((directory / "output.txt").read_text())
     return status
 
 
@@ -227,13 +227,13 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(tmp_path: Path) -> None:
 @pytest.mark.system
 def test_an_interruption_between_two_outcomes_leaves_no_warning(tmp_path: Path) -> None:
     go = tmp_path / "go"
-    with Workforce(workers=2).assemble() as pool, warnings.catch_warnings(record=True) as told:
+    with Workforce(workers=2).assemble() as pool, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         outcomes = carry_out(partial(one_by_one, partial(delay_run, str(go))), some_runs(20), pool)
         next(outcomes)
         go.touch()
         del outcomes  # as where an exception goes through the caller
-    assert not told
+    assert not caught
 
 
 class Killable(ThreadPoolExecutor):
@@ -324,7 +324,7 @@ def test_a_run_that_kills_dask_workers_has_failed_and_the_others_go_on(tmp_path:
 
 @pytest.mark.system
 def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> None:
-    out, told = tmp_path / "out", tmp_path / "told.txt"
+    out, output = tmp_path / "out", tmp_path / "output.txt"
     with dask_processes(tmp_path, 1) as (address, _, workers):
         soon = "from holdfast.experiments.sweeps import dask_cluster as d\nd.LOOK_EVERY, d.PATIENCE = 0.1, 1.0\n"
         soon += held_back(tmp_path, 1)
@@ -333,11 +333,11 @@ def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> Non
         workers[0].kill()
         workers[0].wait()
         (tmp_path / "go").touch()
-        until(lambda: "the cluster has had no worker for 1 s: the sweep waits for one" in told.read_text())
+        until(lambda: "the cluster has had no worker for 1 s: the sweep waits for one" in output.read_text())
         sweep.send_signal(signal.SIGTERM)
         assert exit_status(sweep, tmp_path) == 128 + signal.SIGTERM
-    assert "holds the runs that are done, and their tables" in told.read_text().splitlines()[-1]
-    assert "Traceback" not in told.read_text()
+    assert "holds the runs that are done, and their tables" in output.read_text().splitlines()[-1]
+    assert "Traceback" not in output.read_text()
 
 
 @pytest.mark.system
@@ -373,7 +373,7 @@ def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path) -> None:
         (tmp_path / "go").touch()
         assert exit_status(sweep, tmp_path) == 2
     # Before it stands what Dask logs.
-    last = (tmp_path / "told.txt").read_text().splitlines()[-1]
+    last = (tmp_path / "output.txt").read_text().splitlines()[-1]
     assert last.startswith("holdfast sweep: error: the connection to the scheduler was lost; finished runs are stored")
     with (out / "summary.csv").open() as file:
         assert len([*csv.DictReader(file)]) == len([*out.glob("store/*.jsonl")])
@@ -391,12 +391,12 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(
     words = ["sweep", str(path), "-o", str(tmp_path / "out"), "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9"]
     with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}):
         assert cli.main(words) == 2
-    told = capsys.readouterr().err
-    assert "holdfast sweep: error: the scheduler tcp://127.0.0.1:9 does not answer: " in told
-    assert "Traceback" not in told
+    error = capsys.readouterr().err
+    assert "holdfast sweep: error: the scheduler tcp://127.0.0.1:9 does not answer: " in error
+    assert "Traceback" not in error
 
 
-def test_without_dask_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_the_sentence_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r'install them with pip install "holdfast\[cluster\]"'):
         run_sweep(make_sweep(**SMALL), tmp_path, backend="dask", scheduler="tcp://127.0.0.1:9")

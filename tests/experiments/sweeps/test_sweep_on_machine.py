@@ -91,7 +91,7 @@ def test_another_machine_or_placement_is_another_run(log: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("workload", "mechanisms", "said"),
+    ("workload", "mechanisms", "sentence"),
     [
         ({"machine": "machine.toml", "nodes": 4}, "baseline", "nodes must be left out with a machine"),
         ({"placement": "pack"}, "baseline", "placement needs a machine"),
@@ -100,15 +100,15 @@ def test_another_machine_or_placement_is_another_run(log: str) -> None:
     ],
 )
 def test_what_a_machine_does_not_have_is_refused(
-    log: str, workload: dict[str, object], mechanisms: str, said: str
+    log: str, workload: dict[str, object], mechanisms: str, sentence: str
 ) -> None:
     with pytest.raises(InputError) as refusal:
         list(expand(make_sweep(workload={"traces": [log], **workload}, mechanisms=mechanisms)))
-    assert said in str(refusal.value)
+    assert sentence in str(refusal.value)
 
 
 @pytest.mark.parametrize(
-    ("workload", "options", "said"),
+    ("workload", "options", "sentence"),
     [
         ({"placement": "slurm"}, {}, "placement must be pack or spread with mechanisms on shared nodes"),
         ({}, {"backfilling": ["easy", "easy head=requested"]}, "backfilling must be none, easy, easy depth=K"),
@@ -117,11 +117,11 @@ def test_what_a_machine_does_not_have_is_refused(
     ],
 )
 def test_rules_that_a_machine_cannot_have_are_refused_before_the_first_run(
-    log: str, workload: dict[str, str], options: dict[str, object], said: str
+    log: str, workload: dict[str, str], options: dict[str, object], sentence: str
 ) -> None:
-    mechanisms = "baseline" if "backfilling slurm" in said else ["baseline", "CUA-SPAA"]
+    mechanisms = "baseline" if "backfilling slurm" in sentence else ["baseline", "CUA-SPAA"]
     sweep = make_sweep(
         workload={"traces": [log], "machine": "machine.toml", **workload}, mechanisms=mechanisms, options=options
     )
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=sentence):
         expand(sweep)

@@ -59,9 +59,9 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def contents(directory: Path) -> dict[str, Any]:
-    told = json.loads((directory / "sweep.json").read_text())
-    told["files"].pop("timings.csv")  # what the clock says
-    return {name: (directory / name).read_bytes() for name in SAME} | {"sweep.json": {**told, "digest": ""}}
+    manifest = json.loads((directory / "sweep.json").read_text())
+    manifest["files"].pop("timings.csv")  # what the clock says
+    return {name: (directory / name).read_bytes() for name in SAME} | {"sweep.json": {**manifest, "digest": ""}}
 
 
 def times(directory: Path) -> dict[str, int]:
@@ -419,7 +419,7 @@ def test_a_run_that_fails_is_reported_and_the_others_go_on(traces: Path, capsys:
     assert good == given
 
 
-def test_a_defect_is_told_with_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_is_reported_with_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def defective(*arguments: Any, **options: Any) -> None:
         raise ZeroDivisionError("of all things")
 
@@ -485,13 +485,13 @@ def test_the_command_sweeps_and_lists(finished_sweep: Path, tmp_path: Path, caps
 
 
 def test_the_configuration_stands_beside_the_tables(finished_sweep: Path) -> None:
-    told = json.loads((finished_sweep / "sweep.json").read_text())
-    assert told["runs"] == 12
-    assert told["model"] == model_fingerprint()
+    manifest = json.loads((finished_sweep / "sweep.json").read_text())
+    assert manifest["runs"] == 12
+    assert manifest["model"] == model_fingerprint()
     sweep = json.loads(json.dumps(asdict(make_sweep(**SMALL))))
     # No machine is described, and the file does not mention any.
     assert (sweep["workload"].pop("machine"), sweep["workload"].pop("placement")) == (None, None)
-    assert told["sweep"] == sweep
+    assert manifest["sweep"] == sweep
 
 
 class _WithoutDocstrings(ast.NodeTransformer):

@@ -18,7 +18,7 @@ START = {"UnixStartTime": "1767225600"}
 
 
 @pytest.mark.parametrize(
-    ("format", "header", "told"),
+    ("format", "header", "expected"),
     [
         ("swf", START, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 UTC"),
         # The zone of the log does not matter: these are dates that --at and --until read.
@@ -29,9 +29,9 @@ START = {"UnixStartTime": "1767225600"}
         ("swf", {"UnixStartTime": "253402300799"}, ""),
     ],
 )
-def test_dates_are_on_the_clock_of_all_options(format, header, told):
+def test_dates_are_on_the_clock_of_all_options(format, header, expected):
     jobs = tuple(TraceJob(number, submit, 1, 60.0, 60.0) for number, submit in enumerate((5400.0, 0.0)))
-    assert submits_between(Trace(jobs, format=format, header=header)) == told
+    assert submits_between(Trace(jobs, format=format, header=header)) == expected
 
 
 def test_a_long_row_goes_on_below_its_text(tmp_path, capsys):

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import holdfast as hf
-from holdfast.experiments.traces.machine_comparison import (
-    comparison_text,
-    difference_causes,
-    partition_waits,
-    resource_peaks,
-)
-from holdfast.simulator import Result, simulate
+from holdfast.experiments.traces.machine_comparison import MachineComparison
+from holdfast.simulator import simulate
 from holdfast.workloads.hybrid.assignment import as_rigid
-from holdfast.workloads.logs.trace import Trace
-from holdfast.workloads.machines.machine_workload import MachineWorkload
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.requests.fitted_trace import fit_log_to_machine
 from holdfast.workloads.requests.log_requests import LogRequests, RecordedJob
@@ -29,19 +22,20 @@ def job(number: int, submit: float, start: float, request: ResourceRequest) -> R
     return RecordedJob(number, submit, 3600.0, 3600.0, start, "u", request)
 
 
-def simulate_log(*jobs: RecordedJob) -> tuple[Trace, MachineWorkload, Result]:
-    trace, workload = fit_log_to_machine(LogRequests(jobs, Counter(), "log", Counter()), _MACHINE)
-    return trace, workload, simulate(as_rigid(trace), trace.nodes or 0, events=False, on_machine=workload)
+def compare(*jobs: RecordedJob, simulated: bool = True, machine: hf.Machine = _MACHINE) -> MachineComparison:
+    trace, workload = fit_log_to_machine(LogRequests(jobs, Counter(), "log", Counter()), machine)
+    result = simulate(as_rigid(trace), trace.nodes or 0, events=False, on_machine=workload) if simulated else None
+    return MachineComparison(trace, workload, result)
 
 
 def test_waits_use_and_causes_of_two_partitions() -> None:
-    trace, workload, result = simulate_log(
+    found = compare(
         job(1, 0, 0, ResourceRequest(cores=4, partitions=("a",))),
         job(2, 0, 7200, ResourceRequest(cores=3, partitions=("a",), qos="q")),
         job(3, 0, 0, ResourceRequest(cores=1, gpus={"gpu": 1}, partitions=("g",), qos="r")),
         job(4, 0, 3600, ResourceRequest(cores=1, gpus={"gpu": 1}, partitions=("g",))),
     )
-    rows = partition_waits(trace, workload, result)
+    rows = found.partitions
     assert [(row["partition"], row["jobs"], row["recorded"], row["simulated"]) for row in rows] == [
         ("a", 2, 3600.0, 0.0),
         ("g", 2, 1800.0, 1800.0),
@@ -51,21 +45,21 @@ def test_waits_use_and_causes_of_two_partitions() -> None:
         (4, 8, None, None),
         (4, 4, 2, 2),
     ]
-    peaks = resource_peaks(trace, workload)
-    assert [(row["resource"], row["peak"], row["capacity"]) for row in peaks] == [("cores", 8, 12), ("gpus", 2, 2)]
-    causes = difference_causes(trace, workload, result, rows)
-    assert causes == [
+    assert [(row["resource"], row["peak"], row["capacity"]) for row in found.peaks] == [
+        ("cores", 8, 12),
+        ("gpus", 2, 2),
+    ]
+    assert found.causes == [
         "a: jobs waited longer than here, and 100 % of the waiting is of jobs that start at once here: limits, "
         "priorities, holds or drained nodes, which neither log nor file name",
         "the log has 2 QOS, and the machine has no limits: add those of QOS, accounts and users as [[limits]]",
     ]
-    assert "difference: a: jobs waited longer than here" in comparison_text(trace, workload, result)
+    assert "difference: a: jobs waited longer than here" in str(found)
 
 
 def test_a_machine_that_is_too_small_is_named() -> None:
     request = ResourceRequest(cores=4, partitions=("a",))
-    found = simulate_log(*(job(number, 0, 0, request) for number in range(4)))
-    causes = difference_causes(*found, partition_waits(*found))
+    causes = compare(*(job(number, 0, 0, request) for number in range(4))).causes
     assert causes[0].startswith(
         "jobs held up to 16 cores at once, and the machine has 12: nodes are missing in its file"
     )
@@ -73,16 +67,35 @@ def test_a_machine_that_is_too_small_is_named() -> None:
 
 
 def test_without_a_simulation_there_are_no_simulated_waits() -> None:
-    trace, workload, _ = simulate_log(job(1, 0, 60, ResourceRequest(cores=4, partitions=("a",))))
-    (row,) = partition_waits(trace, workload, None)
+    found = compare(job(1, 0, 60, ResourceRequest(cores=4, partitions=("a",))), simulated=False)
+    (row,) = found.partitions
     assert (row["recorded"], row["simulated"]) == (60.0, None)
-    assert difference_causes(trace, workload, None, [row]) == []
+    assert found.causes == []
 
 
 def test_use_is_not_known_where_no_start_is_recorded() -> None:
-    trace, workload, result = simulate_log(
+    found = compare(
         job(1, 0, 0, ResourceRequest(cores=4, partitions=("a",)))._replace(start=None),
         job(2, 0, 0, ResourceRequest(cores=1, gpus={"gpu": 1}, partitions=("g",))),
     )
-    rows = partition_waits(trace, workload, result)
-    assert [(row["partition"], row["cores"], row["most_cores"]) for row in rows] == [("a", None, 8), ("g", 4, 4)]
+    assert [(row["partition"], row["cores"], row["most_cores"]) for row in found.partitions] == [
+        ("a", None, 8),
+        ("g", 4, 4),
+    ]
+
+
+def test_jobs_that_never_start_have_no_simulated_wait() -> None:
+    """``pack`` takes x1 for its weight, which has more cores than the user may have; then job 1 is there."""
+    machine = hf.make_machine(
+        nodes=[{"names": "x1", "cores": 8, "weight": 1}, {"names": "y1", "cores": 2, "weight": 9}],
+        partitions=[{"name": "a", "nodes": "ALL", "exclusive": True}],
+        limits=[{"user": "u", "together": {"cores": 6}}],
+    )
+    request = ResourceRequest(partitions=("a",))
+    first = job(1, 0, 0, request)._replace(user="v")
+    found = compare(first, job(2, 10, 100, request), job(3, 9000, 9600, request), machine=machine)
+    assert [(row["jobs"], row["recorded"], row["simulated"]) for row in found.partitions] == [(3, 230.0, 0.0)]
+    found = compare(job(3, 9000, 9600, request), machine=machine)
+    assert [(row["jobs"], row["recorded"], row["simulated"]) for row in found.partitions] == [(1, 600.0, None)]
+    assert "600" not in str(found)
+    assert "10.0" in str(found)

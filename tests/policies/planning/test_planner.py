@@ -594,7 +594,7 @@ def test_a_support_without_a_width_is_one_runtime() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "sentence"),
     [
         (lambda: optimal(exponential(1.0), CostModel(), n=10**8), "n must be a whole number of cells from 1 to 20,000"),
         (lambda: no_checkpoint(exponential(1.0), CostModel(), n=10**8), "n must be a whole number .* to 200,000"),
@@ -608,8 +608,8 @@ def test_a_support_without_a_width_is_one_runtime() -> None:
         (lambda: lognormal_from_moments(1e-300, 1e300), "std must be within a factor of 1e"),
     ],
 )
-def test_what_is_too_much_is_said(make: Callable[[], object], told: str) -> None:
-    with pytest.raises(ParameterError, match=told):
+def test_what_is_too_much_is_refused(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(ParameterError, match=sentence):
         make()
 
 

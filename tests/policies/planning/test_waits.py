@@ -194,7 +194,7 @@ def test_a_class_with_few_pairs_or_one_walltime_falls_back() -> None:
 def test_what_is_no_sample_is_refused() -> None:
     walltimes, waits = affine(0.5, 60.0, 5)
     nodes = np.ones(5, int)
-    for wrong, told in [
+    for wrong, sentence in [
         ((walltimes[:2], waits[:2], nodes[:2]), "at least 3 pairs"),
         (([], [], []), "not to 0 with 0"),
         ((np.full(5, 60.0), waits, nodes), "not to 5 with 1"),
@@ -210,7 +210,7 @@ def test_what_is_no_sample_is_refused() -> None:
         ((walltimes, waits, nodes, [0]), "classes must be"),
         ((walltimes, waits, nodes, [2.5]), "classes must be"),
     ]:
-        with pytest.raises(InputError, match=re.escape(told)):
+        with pytest.raises(InputError, match=re.escape(sentence)):
             fit_waits(*wrong)  # type: ignore[arg-type]
     model = fit_waits(walltimes, waits, nodes, [4])
     for size in (0, -3, True, 2.0):
@@ -301,14 +301,16 @@ def document() -> dict[str, Any]:
     waits = waits + 600 * np.cos(np.arange(300.0))
     waits[:150] = np.maximum(0.0, 20 * walltimes[:150] - 5e5)
     nodes = np.repeat([4, 64], 150)
-    told: dict[str, Any] = json.loads(json.dumps(to_document(fit_waits(walltimes, waits, nodes, [4, 8]), holdfast="0")))
-    return told
+    content: dict[str, Any] = json.loads(
+        json.dumps(to_document(fit_waits(walltimes, waits, nodes, [4, 8]), holdfast="0"))
+    )
+    return content
 
 
 def test_a_model_survives_json() -> None:
-    told = document()
-    model = from_document(told)
-    assert to_document(model, holdfast="0") == told
+    content = document()
+    model = from_document(content)
+    assert to_document(model, holdfast="0") == content
     assert [each.fallback for each in model.classes] == [False, True, False]
     assert from_document({"unit": "s", "all": {"alpha": 0.95, "beta": 1, "gamma": 3780}, "classes": []}) == WaitModel(
         WaitFit(0.95, 3780.0)
@@ -325,8 +327,8 @@ def test_every_fit_survives_json(sample: tuple[np.ndarray, np.ndarray], classes:
 
 def changed_document(path: str, value: Any) -> dict[str, Any]:
     """The document with another value at ``a/0/b``; ... takes the key away."""
-    told = copy.deepcopy(document())
-    at: Any = told
+    content = copy.deepcopy(document())
+    at: Any = content
     *way, last = path.split("/")
     for step in way:
         at = at[int(step)] if isinstance(at, list) else at[step]
@@ -334,7 +336,7 @@ def changed_document(path: str, value: Any) -> dict[str, Any]:
         del at[last]
     else:
         at[int(last) if isinstance(at, list) else last] = value
-    return told
+    return content
 
 
 @pytest.mark.parametrize(

@@ -363,7 +363,7 @@ def test_use_and_stranded_capacity() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "sentence"),
     [
         ({"backfilling": "slrm"}, "unknown backfilling rule on a machine 'slrm': known are none, easy, conservative"),
         (
@@ -374,10 +374,10 @@ def test_use_and_stranded_capacity() -> None:
         ({"depth": 0}, "depth must be a whole number of at least 1, not 0"),
     ],
 )
-def test_options_that_are_refused(options: dict[str, Any], said: str) -> None:
+def test_options_that_are_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError) as refused:
         replay(TWO, job(1, 0, 10), **options)
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(sentence)
 
 
 # What jobs wait for.

@@ -47,9 +47,9 @@ def test_by_hand() -> None:
     In all there are 1600 of 2500.
     """
     jobs = [rigid(1, 0, 10, 100), rigid(2, 50, 4, 150), rigid(3, 150, 1, 0.5)]
-    told = summarize(simulate(jobs, 10))
-    assert told[NAME] == pytest.approx(1200 / 1500)
-    assert told["utilization"] == pytest.approx(1600.5 / 2500)
+    summary = summarize(simulate(jobs, 10))
+    assert summary[NAME] == pytest.approx(1200 / 1500)
+    assert summary["utilization"] == pytest.approx(1600.5 / 2500)
 
 
 def test_a_loss_counts_at_its_preemption() -> None:
@@ -71,5 +71,5 @@ def test_equals_a_sum_over_the_log(mechanism: str, table: Table, window: tuple[f
     submits = [job.submit for job in table.jobs if job.submit is not None]
     if not submits or not any(min(submits) + window[0] <= at <= max(submits) - window[1] for at in submits):
         return
-    told = float(summarize(result, window=MeasuredWindow(*window))[NAME])
-    assert told == pytest.approx(used_node_time(result, *window), nan_ok=True, abs=1e-12)
+    share = float(summarize(result, window=MeasuredWindow(*window))[NAME])
+    assert share == pytest.approx(used_node_time(result, *window), nan_ok=True, abs=1e-12)

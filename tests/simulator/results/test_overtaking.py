@@ -48,9 +48,9 @@ def test_a_week_is_the_limit() -> None:
     """One short job overtakes the wide one at 5 s; the job before both ends a week later, or a tick after that."""
     for longer, starved in ((0.0, 0), (1e-6, 1)):
         jobs = [rigid(1, 0, 9, 5 + 7 * DAY + longer), rigid(2, 1, 10, 60), rigid(3, 5, 1, 60)]
-        told = summarize(simulate(jobs, 10))
-        assert told["starved"] == starved
-        assert told["wait_p99_h"] == pytest.approx(np.quantile([0, 4 + 7 * DAY, 0], 0.99) / 3600)
+        summary = summarize(simulate(jobs, 10))
+        assert summary["starved"] == starved
+        assert summary["wait_p99_h"] == pytest.approx(np.quantile([0, 4 + 7 * DAY, 0], 0.99) / 3600)
     assert STARVED_AFTER == 7 * DAY * 10**6
     # Only measured jobs overtake.
     late = summarize(simulate([*jobs, rigid(4, 6, 1, 9)], 10), window=MeasuredWindow(warmup=5.5))

@@ -49,9 +49,9 @@ def test_runs_are_explained_and_drawn(site: Path, capsys: pytest.CaptureFixture[
     victim = next(row for row in rows if "was the cheapest node" in row["ending"])
     for row in (served, victim):
         assert cli.main(["explain", str(site / "out"), row["job_id"], "--mechanism", "N-PAA"]) == 0
-        told = " ".join(capsys.readouterr().out.split())
-        assert row["nodes"] in told
-        assert (row["cause"] or row["ending"]) in told
+        output = " ".join(capsys.readouterr().out.split())
+        assert row["nodes"] in output
+        assert (row["cause"] or row["ending"]) in output
     assert cli.main(["gantt", str(site / "out"), "--mechanism", "N-PAA", "-o", str(site / "page.html")]) == 0
     assert "jobs under N-PAA drawn" in capsys.readouterr().out
 
@@ -62,8 +62,8 @@ def test_a_replay_on_a_machine_begins_with_the_jobs_that_run_then(
     words = ["run", str(site / "log.swf"), "--machine", str(site / "machine.toml"), "--starting-state", "2000"]
     words += ["--mechanism", "baseline,CUP-SPAA", "--group-by", "user", "-o", str(site / "out")]
     assert cli.main(words) == 0
-    told = capsys.readouterr().out
-    assert "starting state at" in told
+    output = capsys.readouterr().out
+    assert "starting state at" in output
     for mechanism in ("baseline", "CUP-SPAA"):
         jobs = list(csv.DictReader((site / "out" / f"jobs-{mechanism}.csv").read_text().splitlines()))
         allocations = {

@@ -211,7 +211,7 @@ def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "sentence"),
     [
         ({"mechanism": "WEIGH-PAA"}, "notice strategy must be N, CUA, CUP with mechanisms on shared nodes"),
         ({"mechanism": "N-KNAPSACK"}, "arrival strategy must be PAA, SPAA with mechanisms on shared nodes"),
@@ -220,7 +220,7 @@ def test_an_arrival_for_which_there_is_no_room_preempts_nothing() -> None:
         ({"expansion": "even"}, "expansion must be none with mechanisms on shared nodes"),
     ],
 )
-def test_what_is_not_modelled_is_refused(options: dict[str, object], said: str) -> None:
+def test_what_is_not_modelled_is_refused(options: dict[str, object], sentence: str) -> None:
     jobs = [(on_demand(1, 0, 1, 10, 10), ResourceRequest())]
-    with pytest.raises(hf.InputError, match=said):
+    with pytest.raises(hf.InputError, match=sentence):
         simulate(shared_machine(1), jobs, **{"mechanism": "N-PAA", **options})  # type: ignore[arg-type]

@@ -239,7 +239,7 @@ def test_a_plan_survives_a_damaged_cache(home: Path) -> None:
     assert silent == ""
     (file,) = home.iterdir()
     file.write_bytes(file.read_bytes()[:1000])
-    again, said = plan()
+    again, warning = plan()
     assert again == first
-    assert said == f"holdfast plan: warning: compiled code in {file} is damaged; it is compiled again\n"
+    assert warning == f"holdfast plan: warning: compiled code in {file} is damaged; it is compiled again\n"
     assert plan() == (first, "")

@@ -254,8 +254,8 @@ def test_groups_fall_back_from_project_to_user_to_campaign() -> None:
 
 def test_one_value_on_every_line_groups_nothing() -> None:
     shape = {"runtime": 1.0, "walltime": 1.0, "project": "p"}
-    told = enumerate(zip((1, 1, 2, 1), "uvuu", strict=True))
-    trace = Trace(tuple(TraceJob(i, float(i), nodes, **shape, user=user) for i, (nodes, user) in told), nodes=4)
+    rows = enumerate(zip((1, 1, 2, 1), "uvuu", strict=True))
+    trace = Trace(tuple(TraceJob(i, float(i), nodes, **shape, user=user) for i, (nodes, user) in rows), nodes=4)
     assert group_jobs(trace) == group_jobs(trace, "user") == [0, 1, 0, 0]
     alone = Trace(tuple(replace(job, user="u") for job in trace.jobs), nodes=4)
     assert group_jobs(alone) == group_jobs(alone, "campaign") == [0, 0, 1, 2]
@@ -285,10 +285,10 @@ def test_one_value_on_every_line_groups_nothing() -> None:
         ("", {}, ""),
     ],
 )
-def test_what_one_draw_decides_is_said(users: str, options: dict[str, Any], sentence: str) -> None:
+def test_what_one_draw_decides_is_reported(users: str, options: dict[str, Any], sentence: str) -> None:
     trace = Trace(tuple(TraceJob(i, float(i), 1, 1.0, 1.0, user=user) for i, user in enumerate(users)), nodes=4)
-    told = imbalance(trace, assign(trace, seed=1, **options), Assignment(**options))
-    assert told.startswith(sentence) and bool(told) == bool(sentence)
+    warning = imbalance(trace, assign(trace, seed=1, **options), Assignment(**options))
+    assert warning.startswith(sentence) and bool(warning) == bool(sentence)
 
 
 def test_campaigns_are_consecutive_in_time_and_not_by_line() -> None:

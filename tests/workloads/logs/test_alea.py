@@ -40,11 +40,11 @@ def test_the_machine_is_in_a_file_beside_the_log(name: str, tmp_path: Path, caps
     for trace in (read_trace(tmp_path / name), read_long_swf(tmp_path / name)):
         assert (trace.nodes, trace.unit) == (20 * 80 + 48 * 12, "processors")
     assert main(["info", str(tmp_path / name), "--no-simulation"]) == 0
-    told = capsys.readouterr().out
-    assert "2,176 processors; 20 x 80 + 48 x 12 by a.swf.machines" in told
-    assert "dependencies  " not in told
-    assert "FCFS/EASY" not in told
-    assert "wait, recorded" in told
+    output = capsys.readouterr().out
+    assert "2,176 processors; 20 x 80 + 48 x 12 by a.swf.machines" in output
+    assert "dependencies  " not in output
+    assert "FCFS/EASY" not in output
+    assert "wait, recorded" in output
     assert read_trace(tmp_path / name, procs_per_node=2).jobs[0].nodes == 2
     with pytest.raises(TraceError, match="counts processors of nodes of several sizes: give procs_per_node"):
         read_trace(tmp_path / name, unit="nodes")

@@ -83,9 +83,9 @@ def test_forecast_and_explain_ask_for_a_task(tmp_path: Path, capsys: pytest.Capt
     words = [str(log), "--at", "7150", "--machine", "4", "--draws", "3", "--workers", "1"]
     document = tmp_path / "f.json"
     assert main(["forecast", *words, "--job", "287_1", "--json", str(document)]) == 0
-    told = capsys.readouterr().out
-    assert "Job 287_1 (4 nodes" in told
-    assert str(task_id(287, 1)) not in told
+    output = capsys.readouterr().out
+    assert "Job 287_1 (4 nodes" in output
+    assert str(task_id(287, 1)) not in output
     assert json.loads(document.read_text())["jobs"][0]["job"] == "287_1"
     # The id of another job is not what was asked for.
     assert main(["forecast", *words, "--job", "2871"]) == 2
@@ -98,7 +98,7 @@ def test_forecast_and_explain_ask_for_a_task(tmp_path: Path, capsys: pytest.Capt
     assert main(["run", str(log), "-o", str(out), "--nodes", "4", "--mechanism", "baseline", "--events"]) == 0
     capsys.readouterr()
     assert main(["explain", str(out), "287_2", "--worst", "2"]) == 0
-    told = capsys.readouterr().out
-    assert "Job 287_2 (rigid" in told
-    assert "287_1" in told
-    assert "1232655" not in told
+    output = capsys.readouterr().out
+    assert "Job 287_2 (rigid" in output
+    assert "287_1" in output
+    assert "1232655" not in output

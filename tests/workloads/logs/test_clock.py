@@ -83,8 +83,8 @@ def test_all_options_mean_the_same_instant(local: bool, tmp_path: Path, capsys: 
     where = f"Now is 2026-01-12 12:30 {zone} (--at {at}): 1 jobs run on 2 of 4 nodes"
     assert capsys.readouterr().out.startswith(where)
     assert main(["forecast", trace, "--at", "2026-02-01", *words]) == 2
-    told = capsys.readouterr().err
-    assert f"from 2026-01-12 08:00:00 {zone} to 2026-01-12 17:00:00 {zone}, not at 2026-02-01 00:00:00 {zone}" in told
+    error = capsys.readouterr().err
+    assert f"from 2026-01-12 08:00:00 {zone} to 2026-01-12 17:00:00 {zone}, not at 2026-02-01 00:00:00 {zone}" in error
     # A replay from then on is that from 4.5 h after the first submit on.
     both = []
     for begin in (at, "4.5h"):

@@ -235,9 +235,9 @@ def test_as_swf_and_back(tmp_path: Path) -> None:
 )
 def test_a_wrong_mapping_is_one_sentence(columns: str | None, words: str) -> None:
     data = parquet({"t": [0], "n": [1], "r": [5]})
-    with pytest.raises(HoldfastError, match=words) as told:
+    with pytest.raises(HoldfastError, match=words) as refused:
         parse_columns(data, "t", columns=columns)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_broken_row_is_named_and_may_be_passed_over(tmp_path: Path) -> None:

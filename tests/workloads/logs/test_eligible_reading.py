@@ -44,8 +44,8 @@ def test_sacct_tells_when_a_job_was_eligible(eligible: str, expected: float | No
     job = trace.jobs[0]
     assert (job.submit, job.eligible, job.wait, job.start) == (1000.0, expected, wait, 1500.0)
     assert job.queued == job.submit if expected is None else expected
-    told = {"eligible after the start (the start is used)": 1} if eligible == "1501" else {}
-    assert trace.remarks == told
+    remarks = {"eligible after the start (the start is used)": 1} if eligible == "1501" else {}
+    assert trace.remarks == remarks
 
 
 def test_an_export_without_the_column_counts_from_the_submit() -> None:
@@ -118,7 +118,7 @@ def test_logs_of_real_slurms_count_waits_from_eligibility(name: str) -> None:
     """What the log says of each job, read once more by the plainest means."""
     path = shared_file("slurm", name)
     head, *lines = [line.split("|") for line in path.read_text().splitlines()]
-    told: dict[tuple[float, float], list[float]] = {}
+    waits: dict[tuple[float, float], list[float]] = {}
     for line in lines:
         cells = dict(zip(head, line, strict=False))
         if len(line) == len(head) and not any(
@@ -128,13 +128,13 @@ def test_logs_of_real_slurms_count_waits_from_eligibility(name: str) -> None:
                 datetime.fromisoformat(cells[column]).replace(tzinfo=UTC).timestamp()
                 for column in ("Submit", "Eligible", "Start")
             )
-            told.setdefault((submit, start), []).append(start - min(start, max(submit, eligible)))
+            waits.setdefault((submit, start), []).append(start - min(start, max(submit, eligible)))
     trace = read_sacct(path, lenient=True)
     held = [job for job in trace.jobs if job.eligible is not None]
     assert held
     for job in trace.jobs:
         assert job.start is not None
-        assert job.wait in told[job.submit, job.start]
+        assert job.wait in waits[job.submit, job.start]
 
 
 def test_a_real_queue_has_jobs_that_were_eligible_a_second_later() -> None:

@@ -159,8 +159,8 @@ def test_job_tables_are_selected_by_their_columns(tmp_path):
 def _tiny(text, path, *, lenient=False, procs_per_node=None):
     """A reader that knows nothing of conditions: number, seconds, user and queue in a line."""
     intake = Intake()
-    for told in text.splitlines():
-        number, seconds, user, queue = told.split()
+    for entry in text.splitlines():
+        number, seconds, user, queue = entry.split()
         intake.add(int(number), 0.0, 1, float(seconds), 100.0, 0.0, user, partition=queue)
         intake.withdraw("cancelled", 10 + int(number), 0.0, 1, 100.0, 5.0, user)
     return intake.trace(path, "tiny", 64, {})

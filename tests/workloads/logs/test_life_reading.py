@@ -130,7 +130,7 @@ def test_a_withdrawn_on_demand_job_waits_as_long_whenever_it_comes() -> None:
 # -- dependencies ----------------------------------------------------------------------------------------------
 
 
-def test_dependencies_are_followed_or_said_not_to_be() -> None:
+def test_dependencies_are_followed_or_reported_as_ignored() -> None:
     trace = swf(
         RAN,
         (2, 10, 0, 10, 4, 20, 1, 1, 7),

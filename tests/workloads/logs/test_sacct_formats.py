@@ -63,13 +63,13 @@ def aligned_text(rows, names=NAMES, *, widths=None, default=20):
     """As Slurm's printf writes a column: at the right (JobID at the left), cut with a + at its end."""
 
     def line(cells):
-        told = []
+        columns = []
         for name, cell in zip(names, cells, strict=True):
             data, width = cell.encode(), (widths or {}).get(name, default)
             if len(data) > width:
                 data = data[: width - 1] + b"+"
-            told.append(data.ljust(width) if name == "JobID" else data.rjust(width))
-        return b" ".join(told) + b" \n"
+            columns.append(data.ljust(width) if name == "JobID" else data.rjust(width))
+        return b" ".join(columns) + b" \n"
 
     header = b" ".join(
         (name[:width].ljust if name == "JobID" else name[:width].rjust)(width).encode()
@@ -178,7 +178,7 @@ def test_names_of_several_bytes_keep_the_columns_apart():
     assert parse(characters).jobs == parse(delimited_text(rows)).jobs
 
 
-def test_what_a_narrow_column_cuts_is_said():
+def test_what_a_narrow_column_cuts_is_reported():
     rows = [row(1, User="alexandra"), row(2, User="alexander"), row(3)]
     trace = parse(aligned_text(rows, widths={"User": 8}))
     assert [job.user for job in trace.jobs] == ["alexand+", "alexand+", "ada"]
@@ -288,7 +288,7 @@ def test_exports_of_a_real_slurm_read_to_the_same_jobs(tmp_path):
 
 
 def test_json_of_a_real_slurm_reads_to_the_same_jobs():
-    plain, told = read_trace(slurm("sacct-all-fields-three-jobs.txt")), read_trace(slurm("sacct.json"))
-    assert [job.job_id for job in told.jobs] == [5, 6]
+    plain, from_json = read_trace(slurm("sacct-all-fields-three-jobs.txt")), read_trace(slurm("sacct.json"))
+    assert [job.job_id for job in from_json.jobs] == [5, 6]
     assert plain.excluded == {"job step": 3}
-    assert told.jobs == plain.jobs[:2]
+    assert from_json.jobs == plain.jobs[:2]

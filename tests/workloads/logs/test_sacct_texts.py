@@ -43,6 +43,14 @@ inner = st.text("abz|\n: -", max_size=8).filter(lambda name: "\n\n" not in name)
 hard = st.just("a") | inner.map(lambda name: f"a{name}z")
 
 
+def test_a_record_with_a_separator_and_a_line_break_is_no_part_of_the_one_above() -> None:
+    found = cells(line(1), line(2, name="a|z", comment="b\n|c"))
+    assert [(row["JobID"], row["JobName"], row["Comment"], row["SubmitLine"]) for row in found] == [
+        ("1", "run", "", "sbatch a.sh"),
+        ("2", "a|z", "b\n|c", "sbatch a.sh"),
+    ]
+
+
 @settings(max_examples=60)
 @given(st.lists(st.tuples(hard, hard, hard), min_size=1, max_size=4))
 def test_every_text_comes_back(texts: list[tuple[str, str, str]]) -> None:
@@ -52,8 +60,8 @@ def test_every_text_comes_back(texts: list[tuple[str, str, str]]) -> None:
     for row, (name, comment, command) in zip(found, texts, strict=True):
         # A line of blanks alone is no line of a text.
         assert [row["JobName"], row["Comment"], row["SubmitLine"]] == [
-            "\n".join(part for part in told.split("\n") if part.strip()) if "\n" in told else told
-            for told in (name, comment, command)
+            "\n".join(part for part in value.split("\n") if part.strip()) if "\n" in value else value
+            for value in (name, comment, command)
         ]
         assert (row["User"], row["NNodes"], row["State"], row["ExitCode"]) == ("ann", "2", "COMPLETED", "0:0")
 

@@ -49,7 +49,7 @@ def test_rounded_usage_is_never_below_zero(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "sentence"),
     [
         ("Account|User\nroot|\n", "1: has no column RawUsage: make it with 'sshare -a -l -P'"),
         ("Account|User|RawUsage\nroot||many\n", "2: RawUsage"),
@@ -59,10 +59,10 @@ def test_rounded_usage_is_never_below_zero(tmp_path: Path) -> None:
         ("Account|User|RawUsage\n physics|ann|1\n", "names no account"),
     ],
 )
-def test_one_sentence_each(text: str, told: str, tmp_path: Path) -> None:
+def test_one_sentence_each(text: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "sshare.txt"
     path.write_text(text)
-    with pytest.raises(TraceError, match=told):
+    with pytest.raises(TraceError, match=sentence):
         read_usage(path)
 
 

@@ -25,7 +25,7 @@ def test_lists_written_out(text: str, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("", "must be written like n[1-4,7],login, not ''"),
         ("a,,b", "must be written like"),
@@ -41,10 +41,10 @@ def test_lists_written_out(text: str, names: list[str]) -> None:
         ("n[1-1234567890123]", "numbers in brackets must be written like"),
     ],
 )
-def test_lists_that_are_none(text: str, said: str) -> None:
+def test_lists_that_are_none(text: str, sentence: str) -> None:
     with pytest.raises(ValueError, match=r"nodes|numbers|range") as refused:
         expand(text)
-    assert said in str(refused.value)
+    assert sentence in str(refused.value)
 
 
 _ASCII = st.characters(max_codepoint=127)

@@ -82,7 +82,7 @@ def _refusal(**changes: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "said"),
+    ("nodes", "sentence"),
     [
         ([], "a machine must have nodes: add a table [[nodes]]"),
         ({"names": "n1", "cores": 1}, "nodes must be a list of tables [[nodes]], not {'names': 'n1', 'cores': 1}"),
@@ -132,12 +132,12 @@ def _refusal(**changes: Any) -> str:
          "memory, gpus, features, weight"),
     ],
 )  # fmt: skip
-def test_nodes_that_are_refused(nodes: Any, said: str) -> None:
-    assert _refusal(nodes=nodes) == said
+def test_nodes_that_are_refused(nodes: Any, sentence: str) -> None:
+    assert _refusal(nodes=nodes) == sentence
 
 
 @pytest.mark.parametrize(
-    ("partitions", "said"),
+    ("partitions", "sentence"),
     [
         ([], "a machine must have a partition: add a table [[partitions]]"),
         ([{"name": "a", "nodes": ""}], "partitions[0].nodes must be at least one node, not ''"),
@@ -166,12 +166,12 @@ def test_nodes_that_are_refused(nodes: Any, said: str) -> None:
          "exclusive? known are name, nodes, priority, exclusive, max_time, default, memory_per_core"),
     ],
 )  # fmt: skip
-def test_partitions_that_are_refused(partitions: Any, said: str) -> None:
-    assert _refusal(partitions=partitions) == said
+def test_partitions_that_are_refused(partitions: Any, sentence: str) -> None:
+    assert _refusal(partitions=partitions) == sentence
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"),
+    ("limit", "sentence"),
     [
         ({"together": {"gpus": 1}}, "limits[0] must be for one of qos, account, user, partition, not for none of them"),
         ({"qos": "a", "user": "b", "together": {"gpus": 1}}, "limits[0] must be for one of qos, account, user, "
@@ -187,8 +187,8 @@ def test_partitions_that_are_refused(partitions: Any, said: str) -> None:
         ({"qos": "high", "together": 3}, "limits[0].together must be a table, not 3"),
     ],
 )  # fmt: skip
-def test_limits_that_are_refused(limit: Any, said: str) -> None:
-    assert _refusal(limits=[limit], qos=["normal", "high"]) == said
+def test_limits_that_are_refused(limit: Any, sentence: str) -> None:
+    assert _refusal(limits=[limit], qos=["normal", "high"]) == sentence
 
 
 def test_two_limits_of_one_name_are_refused() -> None:

@@ -145,7 +145,7 @@ g[1-2]|batch*|32|128000|gpu:v100:2(S:0)|(null)|1|1-00:00:00|mixed
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("PARTITION AVAIL TIMELIMIT NODES STATE NODELIST\nbatch* up 1:00 4 idle n[1-4]\n",
          "file0:1: has no column CPUS, so that the cores of a node are unknown: make it with: "
@@ -170,12 +170,12 @@ g[1-2]|batch*|32|128000|gpu:v100:2(S:0)|(null)|1|1-00:00:00|mixed
         ("[]", "file0:1: is not a parameter of slurm.conf: '[]'"),
     ],
 )  # fmt: skip
-def test_files_that_are_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_files_that_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
     path = tmp_path / "file0"
     path.write_text(text)
     with pytest.raises(InputError) as refused:
         machine_from_files([path])
-    assert str(refused.value).replace(f"{tmp_path}/", "") == said
+    assert str(refused.value).replace(f"{tmp_path}/", "") == sentence
 
 
 def test_json_of_scontrol(tmp_path: Path) -> None:

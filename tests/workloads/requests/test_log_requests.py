@@ -78,7 +78,7 @@ def test_fractions_of_gpus_and_jobs_without_a_size_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "sentence"),
     [
         ({"nodes": "many"}, "nodes must be a number of at least 0, not 'many'"),
         ({"nodes": "-3"}, "nodes must be a number of at least 0, not '-3'"),
@@ -91,10 +91,10 @@ def test_fractions_of_gpus_and_jobs_without_a_size_are_counted() -> None:
         ({"begin": "noon"}, "begin must be a time in seconds, not 'noon'"),
     ],
 )  # fmt: skip
-def test_raw_values_that_are_none(raw: dict[str, str], said: str) -> None:
+def test_raw_values_that_are_none(raw: dict[str, str], sentence: str) -> None:
     with pytest.raises(ValueError, match="must be") as refused:
         request_of_row(raw, Counter())
-    assert str(refused.value) == said
+    assert str(refused.value) == sentence
 
 
 def read(tmp_path: Path, text: str, name: str = "log", **options: Any) -> LogRequests:

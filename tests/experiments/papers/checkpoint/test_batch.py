@@ -283,12 +283,12 @@ def test_the_verdicts_of_figure_9_can_go_either_way() -> None:
     # Beyond 10 % the stretch jumps; utilisation is steadier; HPC stays worse.
     bad = _varied_tables(2, lambda v, mode: 0.5, lambda v, mode: 1.2 if v <= 0.1 else 1.4)
     assert outcomes(bad) == [Outcome.FAILS] * 3
-    (told,) = [
+    (measured,) = [
         v.measured
         for v in find_experiment("checkpoint-fig9").judge(bad)
         if v.claim.startswith("DYN") and "robust" in v.claim
     ]
-    assert "Qball, utilisation 30 %; Qball, execution stretch 10 %" in told
+    assert "Qball, utilisation 30 %; Qball, execution stretch 10 %" in measured
     # It changes little, but is no longer better than HPC.
     near = _varied_tables(2, lambda v, mode: 0.303 if v < 0.15 else 0.297, lambda v, mode: 1.2)
     assert outcomes(near)[0] == Outcome.FAILS

@@ -260,11 +260,11 @@ def test_table_2_counts_its_cells(experiment_directory: Callable[[str], Path]) -
     assert outcome_of(name, tables, words) == Outcome.HOLDS
     whole[5]["measured"] += 0.02
     assert outcome_of(name, tables, words) == Outcome.FAILS
-    (told,) = [v.measured for v in all_experiments()[name].judge(tables) if words in v.claim]
-    assert told == "143 of 144"
+    (measured,) = [v.measured for v in all_experiments()[name].judge(tables) if words in v.claim]
+    assert measured == "143 of 144"
 
 
-def test_the_published_slips_are_what_they_are_said_to_be() -> None:
+def test_the_published_slips_are_as_described() -> None:
     costs, distribution = equal_costs(0.1, 0.1), bound_support(pareto(1.5, 3.0))
     whole = pareto(1.5, 3.0)
     for tau in (1, 2, 5):

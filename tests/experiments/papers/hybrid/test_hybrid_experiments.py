@@ -315,8 +315,8 @@ def check_tables_and_verdicts(shared: Path) -> None:
     assert {name: row[name] for name in names} == {
         name: None if expected[name] != expected[name] else expected[name] for name in names
     }
-    told = [verdict.claim for verdict in find_experiment("hybrid-obs").judge(read_tables("hybrid-obs", shared))]
-    assert {int(re.findall(r"Observation (\d+)", claim)[0]) for claim in told} == set(range(1, 14))
+    claims = [verdict.claim for verdict in find_experiment("hybrid-obs").judge(read_tables("hybrid-obs", shared))]
+    assert {int(re.findall(r"Observation (\d+)", claim)[0]) for claim in claims} == set(range(1, 14))
     for path in shared.glob("hybrid-*-verdicts.csv"):
         with path.open() as file:
             assert all(row["outcome"] in set(Outcome) for row in csv.DictReader(file))
@@ -339,12 +339,12 @@ def test_inputs(shared_directory: Path) -> None:
     mixes = read_tables("hybrid-table3", shared_directory)[""]
     assert sum(row["jobs"] for row in mixes if (row["trace"], row["mix"]) == (1, "W2")) == types["on-demand"]["jobs"]
     drawn = [row for row in mixes if (row["mix"], row["category"]) == ("W2", "accurate")]
-    told = sum(
+    count = sum(
         job.type == "on-demand" and job.submit == job.estimated_arrival
         for trace in range(2)
         for job in assign(generate(ThetaYear(jobs=150), trace), seed=trace, notice_mix="W2")
     )
-    assert sum(row["jobs"] for row in drawn) == told
+    assert sum(row["jobs"] for row in drawn) == count
 
 
 # The scenarios.

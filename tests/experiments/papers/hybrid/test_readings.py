@@ -189,8 +189,8 @@ def test_the_number_of_claims_within_reach_is_judged(screening_tables: Tables, w
     worlds = {"default": turned_round, "tenants=fits": world}
     tables = {**_tables(worlds), **_tables(worlds, "neighbours"), **_tables(worlds, "finalists"), **screening_tables}
     tables[""] = _tables({"default": published_world, PAPER.name: published_world})[""]
-    told = {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
-    reach = told["One reading has 27 of the claims decided as printed"]
+    verdicts = {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
+    reach = verdicts["One reading has 27 of the claims decided as printed"]
     assert reach.outcome is outcome
     assert "of 41 under 2 finalists" in reach.measured and "under 2 readings" in reach.measured
     never = reach.remark.partition("; ")[0].removeprefix("under none of them: ").split(", ")
@@ -200,48 +200,50 @@ def test_the_number_of_claims_within_reach_is_judged(screening_tables: Tables, w
     assert {*held, *never} >= set(scores[0].found) - {"9c", "13a", "13b", "13c", "13d"}
 
 
-def _observation(told: Mapping[str, Verdict], name: str) -> Verdict:
-    return next(verdict for claim, verdict in told.items() if claim.startswith(f"Observation {name},"))
+def _observation(verdicts: Mapping[str, Verdict], name: str) -> Verdict:
+    return next(verdict for claim, verdict in verdicts.items() if claim.startswith(f"Observation {name},"))
 
 
 def test_the_best_reading_is_judged_on_fresh_years(screening_tables: Tables) -> None:
-    told = _verdicts({"default": turned_round, "tenants=fits": published_world}, "tenants=fits", screening_tables)
-    whole = told["One reading gives all observations of the paper"]
+    verdicts = _verdicts({"default": turned_round, "tenants=fits": published_world}, "tenants=fits", screening_tables)
+    whole = verdicts["One reading gives all observations of the paper"]
     assert whole.outcome is Outcome.FAILS
     assert whole.measured == "37 hold, 4 do not hold under tenants=fits"
     assert whole.remark.startswith("on years that the search has not used; 6 of 6 printed levels are met")
-    one = _observation(told, "3c")
+    one = _observation(verdicts, "3c")
     assert (one.outcome, one.remark.split("; ")[:2]) == (
         Outcome.HOLDS,
         ["by default: does not hold", "holds under 1 of 2 readings"],
     )
-    assert told["The best reading gives the turnaround, worst mean"].outcome is Outcome.HOLDS
+    assert verdicts["The best reading gives the turnaround, worst mean"].outcome is Outcome.HOLDS
 
 
 def test_what_a_sentence_changes_is_read_from_the_screening(screening_tables: Tables) -> None:
-    told = _verdicts({"default": published_world}, "default", screening_tables)
+    verdicts = _verdicts({"default": published_world}, "default", screening_tables)
     ends = " changes none of the printed levels"
-    outcomes = {claim.removesuffix(ends): verdict.outcome for claim, verdict in told.items() if claim.endswith(ends)}
+    outcomes = {
+        claim.removesuffix(ends): verdict.outcome for claim, verdict in verdicts.items() if claim.endswith(ends)
+    }
     assert outcomes == {label: Outcome.FAILS if label == "overheads=added" else Outcome.HOLDS for label in FOUR}
-    assert "turnaround, worst mean +3.0 [+3.0, +3.0] h" in told[f"overheads=added{ends}"].measured
+    assert "turnaround, worst mean +3.0 [+3.0, +3.0] h" in verdicts[f"overheads=added{ends}"].measured
 
 
 def test_before_the_search_is_complete_the_preset_is_judged_on_the_years_of_the_start() -> None:
     without = "overheads=added backfill_length=runtime tenants=fits types=campaign projects=even"
     without += " malleable_start=requested"
     tables = _tables({"default": turned_round, PAPER.name: published_world, without: _slower})
-    told = {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
-    stages = told["Each stage of the search has been carried out"]
+    verdicts = {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
+    stages = verdicts["Each stage of the search has been carried out"]
     assert stages.outcome is Outcome.FAILS
     assert (stages.measured, stages.remark) == (
         "readings: start 3",
         "not carried out: screening, neighbours, finalists, confirmation",
     )
-    whole = told["One reading gives all observations of the paper"]
+    whole = verdicts["One reading gives all observations of the paper"]
     assert whole.measured == f"37 hold, 4 do not hold under {PAPER.name}"
     assert whole.remark.startswith("on the years of the start, as far as the search has come; 6 of 6 printed levels")
-    assert _observation(told, "3c").outcome is Outcome.HOLDS
-    (flip,) = [verdict for claim, verdict in told.items() if claim.startswith("The preset without arrival_takes")]
+    assert _observation(verdicts, "3c").outcome is Outcome.HOLDS
+    (flip,) = [verdict for claim, verdict in verdicts.items() if claim.startswith("The preset without arrival_takes")]
     assert flip.outcome is Outcome.FAILS
     assert "turnaround, worst mean +3.0 [+3.0, +3.0] h" in flip.measured
     assert flip.remark.startswith("claims that hold: ")
