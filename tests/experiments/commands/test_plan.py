@@ -254,20 +254,20 @@ def test_runs_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("states", "said"),
+    ("states", "sentence"),
     [
         (("COMPLETED", "completed", ""), ""),
         (("TIMEOUT", "OUT_OF_ME+", "CANCELLED by 7"), "1 CANCELLED, 1 OUT_OF_MEMORY, 1 TIMEOUT, of 3"),
     ],
 )
 def test_runs_that_did_not_complete_are_warned_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], states: tuple[str, ...], said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], states: tuple[str, ...], sentence: str
 ) -> None:
     path = tmp_path / "runs.txt"
     path.write_text("ElapsedRaw|State\n" + "".join(f"{600 * k}|{state}\n" for k, state in enumerate(states, 1)))
     assert cli.main(["plan", "--runs", str(path), "--column", "ElapsedRaw", "--fit", "discrete"]) == 0
     warned = capsys.readouterr().err
-    assert (said in warned) if said else not warned
+    assert (sentence in warned) if sentence else not warned
 
 
 def test_reservations_are_rounded_up_to_seconds() -> None:

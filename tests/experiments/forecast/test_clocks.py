@@ -217,7 +217,7 @@ def test_usage_needs_a_queue(site: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("log_is_local", "queue_is_local", "at", "said"),
+    ("log_is_local", "queue_is_local", "at", "sentence"),
     [
         (False, False, False, ""),
         (True, True, True, ""),
@@ -227,7 +227,7 @@ def test_usage_needs_a_queue(site: Path, capsys: pytest.CaptureFixture[str]) -> 
     ],
 )
 def test_dates_without_a_zone_beside_seconds_are_an_assumption(
-    site: Path, capsys: pytest.CaptureFixture[str], log_is_local: bool, queue_is_local: bool, at: bool, said: str
+    site: Path, capsys: pytest.CaptureFixture[str], log_is_local: bool, queue_is_local: bool, at: bool, sentence: str
 ) -> None:
     def date(seconds: int, local: bool) -> str:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") if local else str(seconds)
@@ -257,5 +257,5 @@ def test_dates_without_a_zone_beside_seconds_are_an_assumption(
     ]
     assert cli.main(["forecast", *words]) == 0
     warned = [line for line in capsys.readouterr().err.splitlines() if "dates without a zone" in line]
-    assert len(warned) == bool(said)
-    assert said in "".join(warned)
+    assert len(warned) == bool(sentence)
+    assert sentence in "".join(warned)
