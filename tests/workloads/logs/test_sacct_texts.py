@@ -51,6 +51,15 @@ def test_a_record_with_a_separator_and_a_line_break_is_no_part_of_the_one_above(
     ]
 
 
+def test_separators_before_a_line_break_fill_no_columns() -> None:
+    # With its two separators the first line has as many cells as the header.
+    found = cells(line(1, comment="a||\nz"), line(2))
+    assert [(row["JobID"], row["Comment"], row["ExitCode"]) for row in found] == [
+        ("1", "a||\nz", "0:0"),
+        ("2", "", "0:0"),
+    ]
+
+
 @settings(max_examples=60)
 @given(st.lists(st.tuples(hard, hard, hard), min_size=1, max_size=4))
 def test_every_text_comes_back(texts: list[tuple[str, str, str]]) -> None:
