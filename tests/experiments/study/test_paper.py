@@ -37,13 +37,18 @@ def test_every_citation_is_in_the_bibliography_and_the_reverse() -> None:
     assert cited == set(re.findall(r"^@\w+\{(\w+),", (PAPER.parent / "paper.bib").read_text(), flags=re.MULTILINE))
 
 
-def test_the_measurement_beside_accasim_is_that_of_the_page_on_speed() -> None:
+def test_the_measurement_beside_other_simulators_is_that_of_the_page_on_speed() -> None:
     text = " ".join(PAPER.read_text(encoding="utf-8").split())
-    found = re.search(r"the ([\d,]+ jobs) of the log KTH-SP2 .* takes AccaSim ([\d.]+ s) and Holdfast ([\d.]+ s)", text)
+    found = re.search(
+        r"the (?P<jobs>[\d,]+ jobs) of the log KTH-SP2 .* takes AccaSim (?P<AccaSim>[\d.]+) s, "
+        r"CQSim (?P<CQSim>[\d.]+) s and Holdfast (?P<Holdfast>[\d.]+) s",
+        text,
+    )
     assert found is not None
     speed = " ".join((ROOT / "docs" / "reference" / "speed.md").read_text(encoding="utf-8").split())
-    assert f"KTH-SP2 ({found[1]})" in speed
-    assert f"in {found[2]}, Holdfast in {found[3]}" in speed
+    assert f"| KTH-SP2, {found['jobs']} |" in speed
+    for simulator in ("AccaSim", "CQSim", "Holdfast"):
+        assert re.search(rf"\| {simulator} \| {re.escape(found[simulator])}[ ,]", speed), simulator
 
 
 @pytest.mark.parametrize("text", ["", "<!-- verdicts: end -->\n<!-- verdicts: begin -->\n"])
