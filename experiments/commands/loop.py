@@ -81,7 +81,7 @@ def _close(
 
     found: list[Round] = []
 
-    def tell(latest: Round) -> None:
+    def report_round(latest: Round) -> None:
         found.append(latest)
         row = latest.row()
         print(
@@ -108,7 +108,7 @@ def _close(
             tolerance=arguments.tolerance,
             classes=arguments.classes,
             plans=simulation.plans,
-            progress=tell,
+            progress=report_round,
             prior=simulation.prior,
         )
     except KeyboardInterrupt as stopped:

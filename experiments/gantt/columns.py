@@ -33,7 +33,7 @@ from holdfast.workloads.table.job import JobType
 
 __all__ = ["KINDS", "page_columns"]
 
-_Tellers = Stories | MachineStories | PoolStories
+_AnyStories = Stories | MachineStories | PoolStories
 #: Kinds of rectangles, by number.
 KINDS = (RUN, WARNED, HELD, DOWN)
 #: Ends of jobs; the last one is a cancellation before the start.
@@ -77,7 +77,7 @@ def page_columns(
     if allocations is None:
         allocations = result_allocations(recording)
     on_machine: MachineRows | PoolRows | None = None
-    stories: Callable[[], _Tellers] = partial(Stories, recording)
+    stories: Callable[[], _AnyStories] = partial(Stories, recording)
     if allocations is not None:
         on_machine = MachineRows(recording, allocations)
         stories = partial(MachineStories, recording, allocations)
@@ -175,7 +175,7 @@ def _reasons(
     recording: Recording,
     records: Sequence[JobRecord],
     places: Mapping[int, int],
-    tell: Callable[[], _Tellers],
+    read_stories: Callable[[], _AnyStories],
     *,
     named: bool,
 ) -> dict[str, list[tuple[str, str]]]:
@@ -186,7 +186,7 @@ def _reasons(
     started.sort(key=lambda record: (-record.wait, record.job_id))
     if not started or not (named or _has_order(recording)):
         return {}
-    stories = tell()
+    stories = read_stories()
     reasons_by_row = {
         str(places[record.job_id]): stories.story(record.job_id).reasons() for record in started[:_EXPLAINED]
     }

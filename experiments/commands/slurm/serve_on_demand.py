@@ -100,7 +100,7 @@ def main(arguments: Arguments) -> None:
     simulated = simulate(table, lab.nodes, mechanism.name, **dataclasses.asdict(options)).entries
     with (out / "log").open("a") as log:
 
-        def tell(line: str) -> None:
+        def write_line(line: str) -> None:
             print(line, file=log, flush=True)
             if not line.startswith(" " * 2):
                 note(line)
@@ -108,9 +108,9 @@ def main(arguments: Arguments) -> None:
         def record(entries: Sequence[Entry]) -> None:
             write_csv(out / "events.csv", concurrence(entries, simulated, arguments.tolerance), EVENT_COLUMNS)
 
-        actuator = Actuator(slurm, out, saves=not arguments.no_save, log=tell)
+        actuator = Actuator(slurm, out, saves=not arguments.no_save, log=write_line)
         entries = serve(
-            slurm, actuator, table, lab.nodes, mechanism, options, grace=arguments.grace, log=tell, record=record
+            slurm, actuator, table, lab.nodes, mechanism, options, grace=arguments.grace, log=write_line, record=record
         )
     rows = concurrence(entries, simulated, arguments.tolerance)
     print(concurrence_table(rows))

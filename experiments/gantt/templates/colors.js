@@ -1,4 +1,4 @@
-// Colours: the ways to tell jobs apart, and the class of each job in each.
+// Colours: the ways to distinguish jobs, and the class of each job in each.
 
 const Colors = (() => {
   const { jobs } = Model;

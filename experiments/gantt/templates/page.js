@@ -37,7 +37,7 @@ const stage = (now) => {
   printing = now;
   restyle();
   resize();
-  tell(now);
+  announceView(now);
   if (now) {
     printed = Story.element("img", { src: $("plot").toDataURL("image/png"), alt: chart.getAttribute("aria-label") || "" });
     chart.append(printed);
@@ -49,7 +49,7 @@ addEventListener("afterprint", () => stage(false));
 
 restyle();
 resize();
-tell(true);
+announceView(true);
 const asked = /^#job=([\d_+]+)$/.exec(location.hash);
 const first = asked ? Model.find(asked[1]) : undefined;
 if (first !== undefined) { choose(first); showJob(first); }

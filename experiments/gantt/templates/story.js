@@ -112,17 +112,17 @@ const Story = (() => {
     return element("h2", null, swatch, `Job ${jobs.id[k]}, ${jobs.types[jobs.type[k]]}`);
   };
 
-  // Why a job waited, as `holdfast explain` tells it.
+  // Why a job waited, as `holdfast explain` explains it.
   /** @type {(k: number) => HTMLElement[]} */
   const reasons = (k) => {
-    const told = Model.data.reasons[String(k)];
-    if (!told) {
+    const sentences = Model.data.reasons[String(k)];
+    if (!sentences) {
       if (wait[k] < 60) return [];
       return [element("p", { class: "hint" }, "Why it waited: ", element("code", null, `holdfast explain DIR ${jobs.id[k]}`))];
     }
     /** @type {HTMLElement[]} */
     const out = [];
-    for (const [spent, text] of told) {
+    for (const [spent, text] of sentences) {
       if (!spent && text.endsWith(":")) out.push(element("h3", null, text.slice(0, -1)), element("dl", { class: "reasons" }));
       else out[out.length - 1].append(element("dt", null, spent), element("dd", null, text));
     }

@@ -83,7 +83,7 @@ const show = (from, to, bottom = view.bottom, top = view.top) => {
   Object.assign(view, { from, to, bottom, top });
   clamp();
   redraw();
-  tell();
+  announceView();
 };
 /** @type {(factor: number, t?: number) => void} */
 const zoomTime = (factor, t = (view.from + view.to) / 2) => show(t - (t - view.from) * factor, t + (view.to - t) * factor);
@@ -120,16 +120,16 @@ const reveal = (k) => {
   show(t - half, t + half);
 };
 
-let telling = 0;
+let announcement = 0;
 /** @param {boolean} [atOnce] */
-const tell = (atOnce) => {
-  clearTimeout(telling);
-  const say = () => {
+const announceView = (atOnce) => {
+  clearTimeout(announcement);
+  const announce = () => {
     const part = view.top - view.bottom < NODES ? `, ${Model.hosts ? "nodes" : Model.inUnit("nodes")} ${Model.host(Math.floor(view.bottom))} to ${Model.host(Math.ceil(view.top) - 1)}` : "";
     $("where").textContent = `${Time.stamp(view.from)} to ${Time.stamp(view.to)} (${Time.duration(view.to - view.from)})${part}`;
   };
   // A screen reader hears where a movement ends, not each step of it.
-  if (atOnce === true) say(); else telling = setTimeout(say, 150);
+  if (atOnce === true) announce(); else announcement = setTimeout(announce, 150);
 };
 
 // Drawing, once a frame.

@@ -5,8 +5,8 @@ state=@STATE@ size=@SIZE@
 kind=@KIND@ setup=@SETUP@ work=@WORK@ interval=@INTERVAL@ cost=@COST@ dumps=@DUMPS@ saves=@SAVES@
 # Times are microseconds; the work of a malleable job is node-microseconds.
 set -u
-told=''
-if [ "$saves" = 1 ]; then trap 'told=1' USR1; else trap '' USR1; fi
+signalled=''
+if [ "$saves" = 1 ]; then trap 'signalled=1' USR1; else trap '' USR1; fi
 trap ':' USR2
 
 clock() { printf '%s' "${EPOCHREALTIME/[.,]/}"; }
@@ -31,7 +31,7 @@ left=$work
 [ ! -e "$state" ] || read -r left dumps <"$state"
 printf '%s\n' "$SLURM_JOB_NUM_NODES" >"$size"
 if [ "$setup" -gt 0 ]; then pause "$setup"; fi
-if [ -n "$told" ]; then until_the_end; fi
+if [ -n "$signalled" ]; then until_the_end; fi
 slice=0
 while [ "$left" -gt 0 ]; do
     if [ "$kind" = malleable ]; then
@@ -43,11 +43,11 @@ while [ "$left" -gt 0 ]; do
         pause "$slice"
         left=$((left - slept))
         slice=$((slice - slept))
-        if [ -z "$told" ] && [ "$slice" -le 0 ] && [ "$dumps" -gt 0 ]; then
+        if [ -z "$signalled" ] && [ "$slice" -le 0 ] && [ "$dumps" -gt 0 ]; then
             if [ "$cost" -gt 0 ]; then pause "$cost"; fi
             dumps=$((dumps - 1))
             put "$left $dumps"
         fi
     fi
-    if [ -n "$told" ]; then until_the_end; fi
+    if [ -n "$signalled" ]; then until_the_end; fi
 done

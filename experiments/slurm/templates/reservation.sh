@@ -17,20 +17,20 @@ set -u
 # Until the program runs nothing can be saved.
 trap '' USR1
 job=${SLURM_JOB_ID:?this script is for Slurm; submit.sh submits it}
-tell() { printf '%s reservation %s, job %s: %s\n' "$(date +%Y-%m-%dT%H:%M:%S)" "$number" "$job" "$1"; }
+log() { printf '%s reservation %s, job %s: %s\n' "$(date +%Y-%m-%dT%H:%M:%S)" "$number" "$job" "$1"; }
 record() { printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$number" "$job" "$began" "$(date +%s)" "$1" "$2" >>"$directory/records.tsv"; }
 put() { printf '%s\n' "$2" >"$directory/$1.new" && mv "$directory/$1.new" "$directory/$1"; }
 
 if ! grep -qx "$number $job" "$directory/jobs"; then
-    tell "is not the job that submit.sh recorded; it does nothing"
+    log "is not the job that submit.sh recorded; it does nothing"
     exit 1
 fi
 if [ -e "$directory/done" ]; then
-    tell "the program is done"
+    log "the program is done"
     exit 0
 fi
 if [ -e "$directory/broken" ]; then
-    tell "the sequence has ended: $(cat "$directory/broken")"
+    log "the sequence has ended: $(cat "$directory/broken")"
     exit 1
 fi
 
@@ -44,7 +44,7 @@ began=$(date +%s) asked='' app='' timer=''
 ask() {
     [ -z "$asked" ] || return 0
     asked=$(date +%s)
-    tell "asks the program to save"
+    log "asks the program to save"
     kill -USR1 "$app" 2>/dev/null
 }
 # The timer is exact. The signal of Slurm comes up to a minute early: then the timer decides. Earlier still, it is a
@@ -106,7 +106,7 @@ if [ "$code" = 85 ] || [ -e "$HOLDFAST_SAVED" ]; then
     [ "$work" -gt 0 ] || work=0
     put saved $((saved + work))
     record saved "$code"
-    tell "saved"
+    log "saved"
     exit 85
 fi
 if [ "$code" = 0 ]; then
@@ -115,13 +115,13 @@ if [ "$code" = 0 ]; then
     put "done" "$runtime"
     record "done" 0
     [ -z "$history" ] || printf '%s\n' "$runtime" >>"$history"
-    tell "done, after $runtime s of work"
+    log "done, after $runtime s of work"
     exit 0
 fi
 # At the limit Slurm ends the program and this script at once, one of them first.
 if [ "$code" = 143 ] || [ "$code" = 137 ]; then sleep 2; fi
 record died "$code"
-tell "the program died with exit status $code"
+log "the program died with exit status $code"
 if [ "$(awk -F '\t' '$5 == "died"' "$directory/records.tsv" | wc -l)" -gt "$retries" ]; then
     put broken "the program died with exit status $code in reservation $number"
     rest=()

@@ -41,9 +41,9 @@ for ((number = 1; number <= last; number++)); do
 done
 # With an accounting database a new job cannot be changed until it has its entry there.
 for ((try = 1; ; try++)); do
-    if told=$(scontrol release "$first" 2>&1); then break; fi
+    if message=$(scontrol release "$first" 2>&1); then break; fi
     if [ "$try" -ge 20 ]; then
-        printf '%s\n' "$told" >&2
+        printf '%s\n' "$message" >&2
         exit 1
     fi
     sleep 3

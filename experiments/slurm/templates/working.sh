@@ -2,8 +2,8 @@
 # working.sh RUNTIME CHECKPOINT RESTART: works for so many microseconds by the protocol of 'holdfast submit'. On SIGUSR1 it
 # writes its state, which takes CHECKPOINT microseconds, and exits with 85; it goes on after RESTART microseconds.
 set -u
-told=''
-trap 'told=1' USR1
+signalled=''
+trap 'signalled=1' USR1
 clock() { printf '%s' "${EPOCHREALTIME/[.,]/}"; }
 pause() { sleep "$(($1 / 1000000)).$(printf '%06d' $(($1 % 1000000)))"; }
 
@@ -12,7 +12,7 @@ if [ -e "$HOLDFAST_STATE" ]; then
     pause "$3"
     left=$(cat "$HOLDFAST_STATE")
 fi
-while [ "$left" -gt 0 ] && [ -z "$told" ]; do
+while [ "$left" -gt 0 ] && [ -z "$signalled" ]; do
     began=$(clock)
     sleep "$((left / 1000000)).$(printf '%06d' $((left % 1000000)))" &
     wait $!
