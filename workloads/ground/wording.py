@@ -1,15 +1,34 @@
-"""Words of messages: lists, and sizes in the unit of a log, nodes or processors."""
+"""Words of messages: counts, lists, and sizes in the unit of a log, nodes or processors."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-__all__ = ["in_unit", "join_words", "sizes_in_words", "span_of_sizes"]
+__all__ = ["counted", "in_unit", "join_words", "sizes_in_words", "span_of_sizes"]
 
 #: The word "node" as a word of its own, not as a part of an option, a file name, a column or a key.
 _WORD = re.compile(r"(?<![\w.=/-])([Nn])ode(s?)(?!\.\w|[\w=/])")
 _HOURS = re.compile(r"(?<!\w)(k?)Nh(?!\w)")
+
+
+def counted(number: int, plural: str) -> str:
+    """A number of things in words.
+
+    Parameters
+    ----------
+    number
+        How many.
+    plural
+        The word for several of them, whose last word loses its -s, or -ies for -y, for one.
+
+    Examples
+    --------
+    >>> counted(0, "jobs"), counted(1, "past runs"), counted(1, "entries"), counted(12345, "GPUs")
+    ('0 jobs', '1 past run', '1 entry', '12,345 GPUs')
+    """
+    one = f"{plural.removesuffix('ies')}y" if plural.endswith("ies") else plural.removesuffix("s")
+    return f"{number:,} {one if number == 1 else plural}"
 
 
 def in_unit(text: str, unit: str) -> str:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.workloads.logs.swf_header import header_sizes
 from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["ASSUMED", "NODES_NAMED", "named_nodes", "occupancy", "peak_use", "with_assumed_size"]
@@ -105,6 +104,4 @@ def with_assumed_size(trace: Trace) -> Trace:
     if not size:
         return trace
     assumption = f"a machine of {size:,} {trace.unit}, {how} (--nodes sets the size)"
-    if trace.format == "swf" and trace.unit == "nodes" and header_sizes(trace.header) == (0, 0):
-        assumption += "; no header says what is counted, and by the format it is processors (--unit processors says so)"
     return replace(trace, nodes=size, header={**trace.header, ASSUMED: assumption})

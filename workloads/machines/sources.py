@@ -20,6 +20,10 @@ from holdfast.workloads.machines.slurm_output import is_sinfo, json_records, sin
 __all__ = ["FoundMachine", "configured_machine", "is_machine_source", "machine_from_files"]
 
 _CLUSTER = re.compile(r"\s*\d+\s+\S+(?:\s+\d+(?:\.\d+)?){4}\s*")
+#: A line of slurm.conf or of scontrol; "Priority" alone is a field of jobs.
+_SETTING = re.compile(
+    r"(?im)^\s*(?:NodeName|PartitionName|ClusterName|(?:AccountingStorage|Priority|Scheduler|Select|Slurm)\w+)\s*="
+)
 _TIME = re.compile(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,4}))?(?::(\d{1,4}))?")
 
 
@@ -114,7 +118,7 @@ def is_machine_source(text: str) -> bool:
         return True
     if text.lstrip().startswith("{"):
         return re.search(r'"(?:nodes|partitions|sinfo)"\s*:\s*\[', text) is not None and '"jobs"' not in text[:100_000]
-    return re.search(r"(?im)^\s*(?:NodeName|PartitionName|ClusterName|SelectType|SlurmctldHost)\s*=", text) is not None
+    return _SETTING.search(text) is not None
 
 
 def _is_printed(text: str) -> bool:

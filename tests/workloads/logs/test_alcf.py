@@ -29,6 +29,7 @@ ROW = {
     "RUNTIME_SECONDS": "3600.25",
     "NODES_USED": "128.0",
     "NODES_REQUESTED": "130.0",
+    "CORES_REQUESTED": "8320.0",
 }
 QUEUED = datetime(2019, 1, 31, 23, tzinfo=UTC).timestamp()
 
