@@ -153,7 +153,7 @@ class Registry(Generic[T]):
         """
         name, *words = text.split() or [""]
         found = self._find(name)
-        required = _required(found)
+        required = _parameters_without_default(found)
         given = [word for word in words if word.partition("=")[0] in required]
         words = [word for word in words if word not in given]
         values = _values(found, given)
@@ -272,7 +272,7 @@ class Registry(Generic[T]):
         return replace(plugin, **_values(plugin, words))
 
 
-def _required(plugin: Any) -> tuple[str, ...]:
+def _parameters_without_default(plugin: Any) -> tuple[str, ...]:
     """The parameters of a dataclass that have no default; none if a text cannot give all of them."""
     if not isinstance(plugin, type) or not is_dataclass(plugin):
         return ()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["counted", "in_unit", "join_words", "sizes_in_words", "span_of_sizes"]
+__all__ = ["in_unit", "join_words", "number_of", "sizes_in_words", "span_of_sizes"]
 
 #: The word "node" as a word of its own, not as a part of an option, a file name, a column or a key.
 _WORD = re.compile(r"(?<![\w.=/-])([Nn])ode(s?)(?!\.\w|[\w=/])")
 _HOURS = re.compile(r"(?<!\w)(k?)Nh(?!\w)")
 
 
-def counted(number: int, plural: str) -> str:
+def number_of(number: int, plural: str) -> str:
     """A number of things in words.
 
     Parameters
@@ -24,7 +24,7 @@ def counted(number: int, plural: str) -> str:
 
     Examples
     --------
-    >>> counted(0, "jobs"), counted(1, "past runs"), counted(1, "entries"), counted(12345, "GPUs")
+    >>> number_of(0, "jobs"), number_of(1, "past runs"), number_of(1, "entries"), number_of(12345, "GPUs")
     ('0 jobs', '1 past run', '1 entry', '12,345 GPUs')
     """
     one = f"{plural.removesuffix('ies')}y" if plural.endswith("ies") else plural.removesuffix("s")

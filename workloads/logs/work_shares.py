@@ -7,8 +7,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 __all__ = [
-    *("GPU_SHARE", "MEMORY_SHARE", "NOT_RECORDED", "PROPERTY_SHARE", "QOS_SHARE", "QUEUE_SHARE"),
-    *("WorkShares", "has_gpus"),
+    "GPU_SHARE",
+    "MEMORY_SHARE",
+    "NOT_RECORDED",
+    "PROPERTY_SHARE",
+    "QOS_SHARE",
+    "QUEUE_SHARE",
+    "WorkShares",
+    "has_gpus",
 ]
 
 #: Keys of a trace's header: shares of the work.
