@@ -206,7 +206,8 @@ def replay_on(
         while not set((reasons := _queued_jobs(slurm, jobs)).values()) <= _NEVER:
             time.sleep(max(1.0, 30.0 / slurm.speed))
         if reasons:
-            log(f"cancelled {len(reasons):,} jobs that could never start: {', '.join(sorted({*reasons.values()}))}")
+            never = number_of(len(reasons), "jobs")
+            log(f"cancelled {never} that could never start: {', '.join(sorted({*reasons.values()}))}")
             patiently(slurm, ["scancel", *map(str, reasons)])
             jobs = {number: submit for number, submit in jobs.items() if number not in reasons}
     except BaseException:

@@ -142,7 +142,7 @@ def run_stream(arguments: RunOptions, planned: PlannedRun, directory: Path) -> t
     identity = stream_identity(log, simulation.nodes, simulation.options, BATCH_SIZE, arguments.stream_format)
     ended = EndedJobs(directory, identity, arguments.stream_format, force=arguments.force)
     if ended.kept:
-        print(f"{ended.place}: {number_of(ended.kept, 'tables')} of an earlier start are kept")
+        print(f"{ended.place}: kept: {number_of(ended.kept, 'tables')} of an earlier start")
     try:
         with Bar(len(jobs), [BASELINE]) as bar:
             result = streamed_replay(

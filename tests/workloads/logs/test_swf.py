@@ -315,7 +315,7 @@ def test_written_header(tmp_path):
         "; Note: A test.",
         "; Note: written by Holdfast; status 0 = killed at the requested time, the run time is cut there",
     ]
-    assert "; Note: left out: 1 jobs, runtime <= 0\n" in path.read_text()
+    assert "; Note: left out: 1 job, runtime <= 0\n" in path.read_text()
 
 
 def test_written_bytes_depend_on_the_trace_alone(tmp_path):
