@@ -87,6 +87,8 @@ def main(arguments: Arguments) -> int:
     print(f"{number_of(total, 'runs')}: {result.stored:,} were stored, {result.computed:,} done now, {failed:,} failed")
     print_aggregates(result.aggregates, result.differences, arguments.metrics)
     print(f"the tables are in {arguments.output}: one row a run in summary.csv")
+    if (sweep.measure.warmup, sweep.measure.cooldown) != (0.0, 0.0):
+        print("accounting.csv and weeks.csv cover the whole runs")
     for sentence in (*result.caveats, result.lopsided):
         if sentence:
             warn("sweep", sentence)

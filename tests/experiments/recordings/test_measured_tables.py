@@ -48,9 +48,9 @@ def test_comparisons_are_of_the_measured_jobs(tmp_path: Path, capsys: pytest.Cap
     options = ["--nodes", "8", "--warmup", str(WARMUP), "--cooldown", str(COOLDOWN), "--order", "fcfs,sjf"]
     assert main(["run", table, "-o", str(out), *options]) == 0
     jobs = sum(is_measured(job.submit) for job in JOBS if job.submit is not None)
-    said = capsys.readouterr().out
-    assert f"measured: {jobs} jobs, without those of a warmup" in said
-    assert "node-hours by use, and the use of partitions and resources, are those of the whole run" in said
+    output = capsys.readouterr().out
+    assert f"measured: {jobs} jobs, without those of a warmup" in output
+    assert "node-hours by use, and the use of partitions and resources, are those of the whole run" in output
     picture = ["picture", "waits", str(out), "--mechanism", "fcfs", "-o", str(tmp_path / "waits")]
     for window, whole in ([], True), (["--from", str(WARMUP)], False):
         assert main([*picture, *window]) == 0
