@@ -508,7 +508,8 @@ def compare(
     pandas.DataFrame or Gains
         One row per result and one column per metric; for two results, a
         :class:`~holdfast.experiments.recordings.paired_comparison.Gains`: paired differences, second minus first, with
-        95 % intervals, and the groups that gain and lose (``print``, ``.frame``, ``figures.plot_gains``).
+        95 % intervals, and the groups that gain and lose (``print``, ``.frame``, ``figures.plot_gains``). All jobs
+        count, also those that a warmup or a cooldown of ``holdfast run`` leaves out.
 
     Raises
     ------

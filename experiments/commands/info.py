@@ -19,6 +19,7 @@ from holdfast.experiments.commands.options.machine_options import MachineFile, c
 from holdfast.experiments.terminal import fill, printed_text, warn
 from holdfast.workloads.ground.parameters import Nodes, Parameter
 from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.ground.wording import number_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +92,7 @@ def _describe(arguments: Arguments) -> dict[str, Any]:
         warn("info", sentence)
     about = describe(trace, nodes)
     known = recognise_log(arguments.trace, trace.header)
-    _print([*_origin(known), *_machine_rows(trace, nodes, workload), *_job_rows(trace, about), *_life(trace)])
+    _print([*_origin(known), *_machine_rows(trace, nodes, workload), *_job_rows(trace, about, workload), *_life(trace)])
     result = None if arguments.no_simulation else _simulate(trace, nodes, workload)
     if result is not None and (blocked := blocked_jobs_warning(result)):
         warn("info", blocked)
@@ -123,22 +124,23 @@ def _machine_rows(trace: Trace, nodes: int, workload: MachineWorkload | None) ->
     shape = _processors(trace) if workload is None else _shape(workload, trace.unit)
     return [
         ("format", f"{trace.format}{named}{chosen}"),
-        ("machine", f"{nodes:,} {trace.unit}{shape}"),
+        ("machine", f"{number_of(nodes, trace.unit)}{shape}"),
     ]
 
 
-def _job_rows(trace: Trace, about: Description) -> list[tuple[str, str]]:
+def _job_rows(trace: Trace, about: Description, workload: MachineWorkload | None) -> list[tuple[str, str]]:
     """Submits, users, sizes and times of the jobs."""
     from holdfast.experiments.traces.calendar import submits_between
 
     between = submits_between(trace)
+    load = "-" if math.isnan(about.load) else f"{100 * about.load:.1f} %{_without_gpus(trace, workload)}"
     sizes = [f"{size:,}: {share:.0%} of jobs, {work:.0%} of work" for size, share, work in about.sizes[:3]]
     requests = [f"{_time(value)}: {share:.0%}" for value, share in about.requests]
     mean_use, *use = about.used
     return [
         *([("submits", between)] if between else []),
         ("period", _period(about.days, len(trace.jobs))),
-        ("offered load", "-" if math.isnan(about.load) else f"{100 * about.load:.1f} %"),
+        ("offered load", load),
         ("users, projects", f"{about.users or '-'}, {about.projects or '-'}"),
         (trace.unit, _spread(about.nodes, "")),
         ("", ", ".join(sizes)),
@@ -147,6 +149,11 @@ def _job_rows(trace: Trace, about: Description) -> list[tuple[str, str]]:
         ("runtime", _spread_of_times(about.runtime)),
         ("runtime / walltime", f"mean {mean_use:.2f}, {_spread(use, '')}; {about.at_limit:.0%} killed"),
     ]
+
+
+def _without_gpus(trace: Trace, workload: MachineWorkload | None) -> str:
+    """What the offered load counts, where the machine has GPUs as well."""
+    return f" of the {trace.unit}" if workload is not None and workload.machine.total("gpus") else ""
 
 
 def _partition_entry(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,8 +184,8 @@ def _shape(workload: MachineWorkload, unit: str) -> str:
     """Nodes, where sizes count something else, and partitions of a machine."""
     machine = workload.machine
     count = len(machine.partitions)
-    nodes = "" if unit == "nodes" else f" of {machine.size:,} nodes"
-    return f"{nodes} in {count:,} partition{'' if count == 1 else 's'}"
+    nodes = "" if unit == "nodes" else f" of {number_of(machine.size, 'nodes')}"
+    return f"{nodes} in {number_of(count, 'partitions')}"
 
 
 def _simulate(trace: Trace, nodes: int, workload: MachineWorkload | None) -> Result:
@@ -205,7 +212,7 @@ def _processors(trace: Trace) -> str:
     if trace.unit == "nodes" or not procs or not nodes or procs % nodes:
         return ""
     each = procs // nodes
-    return f"; by the header {nodes:,} nodes of {each} processors: --procs-per-node {each} counts nodes"
+    return f"; by the header {nodes:,} nodes of {number_of(each, 'processors')}: --procs-per-node {each} counts nodes"
 
 
 def _life(trace: Trace) -> list[tuple[str, str]]:
@@ -222,7 +229,12 @@ def _life(trace: Trace) -> list[tuple[str, str]]:
     following = dependent_jobs(trace)
     if following:
         thinking = int((~np.isnan(trace.jobs.column("think_time"))).sum())
-        rows.append(("dependencies", f"{following:,} jobs after another one, {thinking:,} of them with a think time"))
+        rows.append(
+            (
+                "dependencies",
+                f"{number_of(following, 'jobs')} after another one, {thinking:,} of them with a think time",
+            )
+        )
     return rows
 
 
@@ -273,11 +285,13 @@ def _waits(trace: Trace, result: Result | None) -> list[tuple[str, str]]:
     summary = wait_summary(recorded[known]) if count else "the trace records none"
     some = 0 < count < len(recorded)
     if result is None:
-        return [("wait, recorded", f"{summary}; for {count:,} jobs" if some else summary)]
+        return [("wait, recorded", f"{summary}; for {number_of(count, 'jobs')}" if some else summary)]
     ran, simulated = result.records.started, result.records.wait / SECOND
     if not ran.any():
         return [("wait, FCFS/EASY", "no job starts"), ("wait, recorded", summary)]
     rows = [("wait, FCFS/EASY", wait_summary(simulated[ran])), ("wait, recorded", summary)]
     if some and (known & ran).any():
-        rows.append(("", f"for {count:,} jobs; simulated for these: {wait_summary(simulated[known & ran])}"))
+        rows.append(
+            ("", f"for {number_of(count, 'jobs')}; simulated for these: {wait_summary(simulated[known & ran])}")
+        )
     return rows

@@ -159,4 +159,6 @@ def _print(loop: Loop) -> None:
     print("the plans are stable" if loop.stable else f"the plans are not stable after {len(rows)} rounds")
     for name, what in (("turnaround_stochastic_h", "stochastic jobs respond"), ("turnaround_h", "all jobs respond")):
         gain = loop.gain(name)
-        print(f"{what} {abs(100 * gain):.1f} % {'sooner' if gain >= 0 else 'later'} than with plans for reserved time")
+        share = f"{abs(100 * gain):.1f}"
+        change = f"{share} % {'sooner' if gain > 0 else 'later'} than" if float(share) else "as soon as"
+        print(f"{what} {change} with plans for reserved time")

@@ -40,6 +40,7 @@ def main(arguments: Arguments) -> None:
 
     from holdfast.experiments.figures.recording.recording_figures import figure_path, select_figures
     from holdfast.experiments.recordings.archive import read_recording
+    from holdfast.experiments.recordings.run_file import is_partly_measured
     from holdfast.workloads.ground.errors import InputError
 
     names = select_figures(arguments.kind)
@@ -58,6 +59,8 @@ def main(arguments: Arguments) -> None:
                 raise
             # Of all pictures some may have nothing to show.
             print(f"no {name}: {error}")
+    if arguments.window == Window() and is_partly_measured(Path(arguments.directory)):
+        print("drawn: the whole run, with its warmup and cooldown (--from and --to choose)")
     for name, figure in figures.items():
         stem = arguments.output or str(figure_path(Path(arguments.directory), name, recording.name))
         if arguments.output and len(names) > 1:

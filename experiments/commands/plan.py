@@ -20,6 +20,7 @@ from holdfast.workloads.ground.parameters import (
     number,
     wholes,
 )
+from holdfast.workloads.ground.wording import number_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -286,7 +287,9 @@ def _distribution(
     report = fit_runs(runs, how, costs, strategy, grid)
     # The range shows runtimes that were read in a wrong unit.
     reach = f"{walltime_text(runs.min())} to {walltime_text(runs.max())}"
-    origin = f"{len(runs):,} past runs of {Path(arguments.runs).name}, {reach}, fitted by {report.chosen.name}"
+    origin = (
+        f"{number_of(len(runs), 'past runs')} of {Path(arguments.runs).name}, {reach}, fitted by {report.chosen.name}"
+    )
     return report.chosen.good(), runs, origin, fit_table(report.rows())
 
 

@@ -28,7 +28,7 @@ _FEW, _MANY = 100, 250
 #: Quantiles of the runtime in the grid of walltimes, and number of additional steps of equal ratio.
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 _STEPS = 8
-#: Walltimes of the grid are whole minutes, as in schedulers [s].
+#: Walltimes that no user gives are whole minutes, as in schedulers [s].
 _MINUTE = 60.0
 
 
@@ -95,7 +95,7 @@ def candidate_walltimes(
     own: float | None = None,
     walltimes: Sequence[float] | None = None,
 ) -> dict[float, tuple[str, ...]]:
-    """Walltimes to try at one size, ascending, with the roles of each.
+    """Walltimes to try at one size, ascending, with the roles of each; in whole minutes, except given ones.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def candidate_walltimes(
         named.setdefault(own, []).append("own")
     for name, paid in prices.items():
         first = float(_make_plan(coarse(distribution, _MANY) or distribution, paid, saving).length[0])
-        named.setdefault(first, []).append(name)
+        named.setdefault(_whole_minutes(first), []).append(name)
     extra = float(costs.checkpoint_at(0.0)) if saving else 0.0
     for walltime in _grid(distribution, extra) if walltimes is None else walltimes:
         named.setdefault(walltime, [])
@@ -272,4 +272,9 @@ def _grid(distribution: DiscreteDistribution, extra: float) -> Iterable[float]:
     low, high = float(distribution.isf(0.95)), distribution.upper
     tried = [float(distribution.ppf(level)) for level in _LEVELS]
     tried += np.geomspace(low, high, _STEPS).tolist() if high > low else []
-    return {_MINUTE * max(1, math.ceil((time + extra) / _MINUTE - 1e-9)) for time in tried}
+    return {_whole_minutes(time + extra) for time in tried}
+
+
+def _whole_minutes(time: float) -> float:
+    """The shortest request of a scheduler that contains a time [s]."""
+    return _MINUTE * max(1, math.ceil(time / _MINUTE - 1e-9))

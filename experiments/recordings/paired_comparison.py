@@ -29,6 +29,7 @@ from holdfast.workloads.ground.columns import Metric, Quantity
 from holdfast.workloads.ground.errors import InputError, UnknownNameError
 from holdfast.workloads.ground.job_ids import job_id_text
 from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.ground.wording import number_of
 from holdfast.workloads.table.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ class Gains:
             )
         if self.unmeasured:
             paragraphs.append(
-                f"left out: {self.unmeasured:,} jobs of a warmup, of a cooldown, or submitted before a starting state"
+                f"left out: {number_of(self.unmeasured, 'jobs')} of a warmup, of a cooldown, or submitted before a "
+                "starting state"
             )
         if left_out:
             paragraphs.append(f"{left_out:,} groups between the largest losses and the largest gains are not shown")

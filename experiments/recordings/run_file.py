@@ -35,6 +35,7 @@ __all__ = [
     "ZONE",
     "chosen_mechanism",
     "holds_run",
+    "is_partly_measured",
     "open_run",
     "read_prior",
     "recorded_engine",
@@ -209,6 +210,11 @@ def recorded_measurement(directory: Path, content: Mapping[str, Any]) -> Measure
     if not legal:
         raise TraceError(directory / RUN, None, "must name instant_tolerance, warmup and cooldown as seconds")
     return measurement
+
+
+def is_partly_measured(directory: Path) -> bool:
+    """Whether a warmup or a cooldown of a run is not measured."""
+    return recorded_measurement(directory, open_run(directory).content).window != (0.0, 0.0)
 
 
 def recorded_options(directory: Path, content: Mapping[str, Any]) -> Options:

@@ -20,6 +20,7 @@ from holdfast.simulator.resources.limit_columns import Owner
 from holdfast.simulator.simulation import simulate
 from holdfast.workloads.ground.columns import Quantity
 from holdfast.workloads.ground.units import to_seconds
+from holdfast.workloads.ground.wording import number_of
 
 __all__ = [
     "AGREEMENT_COLUMNS",
@@ -242,7 +243,8 @@ def replay_summary(replay: Replay) -> str:
         any(other.submit > job.submit and job.queued <= other.start < job.start for other in jobs) for job in jobs
     )
     line = (
-        f"{replay.name}: {len(jobs):,} jobs on {replay.nodes:,} nodes in {span / 3600:.1f} h, utilisation "
+        f"{replay.name}: {number_of(len(jobs), 'jobs')} on {number_of(replay.nodes, 'nodes')} "
+        f"in {span / 3600:.1f} h, utilisation "
         f"{work / span / replay.nodes:.2f}, mean wait {mean(job.wait for job in jobs):,.0f} s, "
         f"{sum(job.wait > 60 for job in jobs):,} waited over a minute, {passed:,} were passed"
         f"{cancelled_note(len(replay.cancelled))}"

@@ -24,6 +24,7 @@ from holdfast.experiments.slurm.lab import Lab
 from holdfast.experiments.slurm.submitted_jobs import Submit
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.numbers import integer
+from holdfast.workloads.ground.wording import number_of
 from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES, enforces_limits
 from holdfast.workloads.machines.slurm_tables import parse_amounts
 
@@ -198,11 +199,15 @@ def replay_on(
                 if not _is_refusal(error):
                     raise
                 refused += 1
-        log(f"submitted {len(jobs):,} jobs, at most {late:.1f} s late" + f", {refused:,} refused" * bool(refused))
+        log(
+            f"submitted {number_of(len(jobs), 'jobs')}, at most {late:.1f} s late"
+            + f", {refused:,} refused" * bool(refused)
+        )
         while not set((reasons := _queued_jobs(slurm, jobs)).values()) <= _NEVER:
             time.sleep(max(1.0, 30.0 / slurm.speed))
         if reasons:
-            log(f"cancelled {len(reasons):,} jobs that could never start: {', '.join(sorted({*reasons.values()}))}")
+            never = number_of(len(reasons), "jobs")
+            log(f"cancelled {never} that could never start: {', '.join(sorted({*reasons.values()}))}")
             patiently(slurm, ["scancel", *map(str, reasons)])
             jobs = {number: submit for number, submit in jobs.items() if number not in reasons}
     except BaseException:

@@ -24,6 +24,7 @@ from holdfast.experiments.sweeps.background import Background
 from holdfast.experiments.tables import csv_lines, write_csv
 from holdfast.policies.order import ORDERS
 from holdfast.workloads.ground.errors import HoldfastError, InputError
+from holdfast.workloads.ground.wording import number_of
 from holdfast.workloads.logs.squeue import parse_queue
 from holdfast.workloads.logs.trace import Trace
 
@@ -164,7 +165,9 @@ class LiveTwin:
         """Begin to forecast the starts of all waiting jobs."""
         state = self.state
         if not state.waiting:
-            self._log(f"{_clock(at)}: {len(state.running):,} jobs run, none waits{self.scores.summary()}")
+            self._log(
+                f"{_clock(at)}: {number_of(len(state.running), 'jobs', 'run')}, none waits{self.scores.summary()}"
+            )
             return
         tests = tuple(self.scores.tests(at))
         queue = QueueState(at, tuple(state.rows()), self._past, tuple(state.ended), self._options, tests)
@@ -188,8 +191,8 @@ class LiveTwin:
             return
         write_csv(self._folder / f"forecast-{round(at)}.csv", rows, FORECAST_COLUMNS)
         self._store(self.scores.add(_start_forecast(at, row, tests.get(row["job_id"])) for row in rows))
-        running = len(self.state.running)
-        self._log(f"{_clock(at)}: {running:,} jobs run, {len(rows):,} wait and are forecast{self.scores.summary()}")
+        running = number_of(len(self.state.running), "jobs", "run")
+        self._log(f"{_clock(at)}: {running}, {len(rows):,} wait and are forecast{self.scores.summary()}")
 
 
 def _start_forecast(at: float, row: Mapping[str, Any], test: BackTest | None) -> StartForecast:

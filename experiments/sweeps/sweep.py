@@ -27,6 +27,7 @@ from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import HoldfastError, OutputError, TraceError
 from holdfast.workloads.ground.files import atomic_open
 from holdfast.workloads.ground.release import VERSION
+from holdfast.workloads.ground.wording import number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +85,8 @@ class SweepResult:
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures):,} failed" if self.failures else ""
-        return f"SweepResult({len(self.summary):,} runs: {self.stored:,} stored, {self.computed:,} computed{failed})"
+        runs = number_of(len(self.summary), "runs")
+        return f"SweepResult({runs}: {self.stored:,} stored, {self.computed:,} computed{failed})"
 
     @property
     def summary(self) -> Sequence[Row]:

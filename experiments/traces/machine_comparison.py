@@ -33,7 +33,8 @@ _RESOURCES = (
     Quantity("resource"),
     Quantity("peak", "in use", "at most"),
     Quantity("capacity", "there"),
-    Quantity("share", "share", "%", scale=100.0, digits=1),
+    Quantity("share", "share", "%", "at most", scale=100.0, digits=1),
+    Quantity("load", "offered", "%", "load", scale=100.0, digits=1),
 )
 #: Waits differ visibly if one is larger by this factor, and by this time [s].
 _FACTOR, _LEAST = 1.5, 300.0
@@ -92,15 +93,22 @@ class MachineComparison:
 
     @cached_property
     def peaks(self) -> list[dict[str, Any]]:
-        """A row for each resource: the most that was requested by running jobs at once, and what the machine has."""
+        """A row for each resource: the most that was requested by running jobs at once, what the machine has, and load.
+
+        The offered load is the time for which jobs held the resource, over its time between the first and the last
+        submit; None of jobs that come at once.
+        """
         table = self.workload.table
+        span = float(np.ptp(self.trace.jobs.column("submit")))
         rows = []
         for place, name in enumerate(("cores", "memory", "gpus")):
             capacity = self.workload.machine.total(name)
             if not capacity or (name == "memory" and not all(table.counts_memory)):
                 continue
             peak = self._peak(place, np.ones(len(self.trace.jobs), np.bool_))
-            rows.append({"resource": name, "peak": peak, "capacity": capacity, "share": peak / capacity})
+            work = float(self._totals[:, place] @ self.trace.jobs.column("runtime"))
+            load = work / (capacity * span) if span else None
+            rows.append({"resource": name, "peak": peak, "capacity": capacity, "share": peak / capacity, "load": load})
         return rows
 
     @cached_property
@@ -150,7 +158,7 @@ class MachineComparison:
             ]
         texts = [render(self.partitions, columns)]
         if self.peaks and self.peaks[0]["peak"]:
-            texts.append(render([_with_units(row) for row in self.peaks], _RESOURCES))
+            texts.append(render([_with_units(row) for row in self.peaks], columns_with_values(self.peaks, _RESOURCES)))
         if self.causes:
             texts.append("\n".join(f"difference: {sentence}" for sentence in self.causes))
         return "\n\n".join(texts)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from holdfast.policies.port import Window
 from holdfast.workloads.ground.units import SECOND
+from holdfast.workloads.ground.wording import number_of
 from holdfast.workloads.table.job import JobType
 
 __all__ = ["Queued", "Reserved", "Running", "Scenario", "View"]
@@ -120,7 +121,7 @@ class Reserved:
 
     def __str__(self) -> str:
         return (
-            f"for job {self.job_id}, {self.requested} nodes, {self.idle} of them idle, {self.lent} lent, "
+            f"for job {self.job_id}, {number_of(self.requested, 'nodes')}, {self.idle} of them idle, {self.lent} lent, "
             f"due at {_seconds(self.estimated_arrival)}"
         )
 

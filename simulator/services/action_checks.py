@@ -12,6 +12,7 @@ from typing import Any
 from holdfast.policies.port import Expand, Expect, Hold, Preempt, Shrink, Start, WaitingJob
 from holdfast.simulator.machine.node_accounts import Reservation
 from holdfast.workloads.ground.errors import InvariantError
+from holdfast.workloads.ground.wording import number_of
 from holdfast.workloads.table.job import MALLEABLE, ON_DEMAND
 
 __all__ = [
@@ -44,7 +45,7 @@ def describe(answer: object) -> str:
 
 
 def _nodes(count: int) -> str:
-    return f"{count} node{'s' if count != 1 else ''}"
+    return number_of(count, "nodes")
 
 
 def answer_error(policy: str, answer: object, why: str) -> InvariantError:

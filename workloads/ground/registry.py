@@ -6,7 +6,8 @@ Every option that takes a plug-in accepts three kinds of names:
 * its import path, ``my.module:mine``; ``my`` may be in the current directory;
 * the name of an entry point of an installed package, e.g. in the group ``holdfast.orders``.
 
-If a plug-in is a dataclass, its fields are its parameters: ``easy depth=4``, ``my.module:Mine weight=0.5``.
+If a plug-in is a dataclass, its fields are its parameters: ``easy depth=4``, ``my.module:Mine weight=0.5``. A field
+without a default must be given.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -25,6 +26,9 @@ from holdfast.workloads.ground.ranges import declared_range
 __all__ = ["Known", "Registry", "check_function", "function_adapter", "parse_parameter", "plugin_parameters"]
 
 T = TypeVar("T")
+
+#: Types of parameters that a text gives.
+_PLAIN_TYPES = {"bool", "float", "int", "str", "Literal", "typing.Literal", "None"}
 
 #: Kinds of each built-in plug-in, by the identity of its function or class.
 _KINDS: dict[int, set[str]] = {}
@@ -148,7 +152,15 @@ class Registry(Generic[T]):
             If it cannot be imported, is not a plug-in of this kind, or has no such parameter.
         """
         name, *words = text.split() or [""]
-        plugin = _instance(self.kind, name, self._find(name))
+        found = self._find(name)
+        required = _parameters_without_default(found)
+        given = [word for word in words if word.partition("=")[0] in required]
+        words = [word for word in words if word not in given]
+        values = _values(found, given)
+        if len(values) < len(required):
+            missing = " ".join(f"{key}=VALUE" for key in required if key not in values)
+            raise InputError(f"{self.kind} {name!r} needs {missing} after its name")
+        plugin = _instance(self.kind, name, found, **values)
         return self._adapt_plugin(name, self._with_parameters(name, plugin, words) if words else plugin)
 
     def __contains__(self, name: object) -> bool:
@@ -253,15 +265,32 @@ class Registry(Generic[T]):
         legal = plugin_parameters(plugin)
         if not legal:
             raise InputError(f"the {self.kind} {name} has no parameters, but {' '.join(words)!r} was given")
-        values: dict[str, Any] = {}
         for word in words:
-            key, mark, value = word.partition("=")
+            key = word.partition("=")[0]
             if key not in legal:
                 raise UnknownNameError(f"parameter of the {self.kind} {name}", key, legal)
-            if not mark or not value:
-                raise ParameterError(key, "given as name=value", word)
-            values[key] = parse_parameter(plugin, key, value)
-        return replace(plugin, **values)
+        return replace(plugin, **_values(plugin, words))
+
+
+def _parameters_without_default(plugin: Any) -> tuple[str, ...]:
+    """The parameters of a dataclass that have no default; none if a text cannot give all of them."""
+    if not isinstance(plugin, type) or not is_dataclass(plugin):
+        return ()
+    every = (item for item in fields(plugin) if item.init)
+    names = tuple(item.name for item in every if item.default is MISSING and item.default_factory is MISSING)
+    kinds = {part.partition("[")[0] for name in names for part in _type_in_words(plugin, name).split(" | ")}
+    return names if kinds <= _PLAIN_TYPES else ()
+
+
+def _values(plugin: object, words: list[str]) -> dict[str, Any]:
+    """The values of parameters that are given as ``name=value``."""
+    values: dict[str, Any] = {}
+    for word in words:
+        key, mark, value = word.partition("=")
+        if not mark or not value:
+            raise ParameterError(key, "given as name=value", word)
+        values[key] = parse_parameter(plugin, key, value)
+    return values
 
 
 def _identity(plugin: object) -> int:
@@ -343,11 +372,11 @@ def plugin_parameters(plugin: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
 
 
-def _instance(kind: str, name: str, plugin: Any) -> Any:
+def _instance(kind: str, name: str, plugin: Any, **values: Any) -> Any:
     if not isinstance(plugin, type):
         return plugin
     try:
-        return plugin()
+        return plugin(**values)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -378,7 +407,8 @@ def parse_parameter(plugin: object, parameter: str, text: str) -> Any:
         If the value is not in that range, or no number or truth value where it must be one.
     """
     default = getattr(plugin, parameter, None)
-    if isinstance(default, bool):
+    kind_in_words = _type_in_words(plugin, parameter)
+    if isinstance(default, bool) or kind_in_words == "bool":
         if text not in ("true", "false"):
             raise ParameterError(parameter, "true or false", text)
         return text == "true"
@@ -389,15 +419,16 @@ def parse_parameter(plugin: object, parameter: str, text: str) -> Any:
             break
         except ValueError:  # of a whole number with thousands of digits, too, which then is an infinite one
             continue
-    if value is not text or (isinstance(default, int | float) and not _takes_texts(plugin, parameter)):
+    numeric = isinstance(default, int | float) or kind_in_words in ("int", "float")
+    if value is not text or (numeric and not any(word in kind_in_words for word in ("str", "Literal"))):
         declared_range(plugin, parameter).check(parameter, value, text)
     return value
 
 
-def _takes_texts(plugin: object, parameter: str) -> bool:
-    """Whether the type of a parameter names texts, as ``float | str`` and a Literal of words do."""
-    types = [str(item.type) for item in fields(cast(Any, plugin)) if item.name == parameter]
-    return any(word in kind for kind in types for word in ("str", "Literal"))
+def _type_in_words(plugin: object, parameter: str) -> str:
+    """The type of a parameter as its class states it; empty: there is none."""
+    kinds = [item.type for item in fields(cast(Any, plugin)) if item.name == parameter] if is_dataclass(plugin) else []
+    return "".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in kinds)
 
 
 def _is_ours(module: str) -> bool:

@@ -1,15 +1,43 @@
-"""Words of messages: lists, and sizes in the unit of a log, nodes or processors."""
+"""Words of messages: counts, lists, and sizes in the unit of a log, nodes or processors."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-__all__ = ["in_unit", "join_words", "sizes_in_words", "span_of_sizes"]
+__all__ = ["in_unit", "join_words", "number_of", "sizes_in_words", "span_of_sizes"]
 
 #: The word "node" as a word of its own, not as a part of an option, a file name, a column or a key.
 _WORD = re.compile(r"(?<![\w.=/-])([Nn])ode(s?)(?!\.\w|[\w=/])")
+#: Verbs that take no -s for one.
+_SINGULAR_VERBS = {"are": "is", "have": "has", "were": "was"}
 _HOURS = re.compile(r"(?<!\w)(k?)Nh(?!\w)")
+
+
+def number_of(number: int, plural: str, verb: str = "") -> str:
+    """A number of things in words.
+
+    Parameters
+    ----------
+    number
+        How many.
+    plural
+        The word for several of them, whose last word loses its -s, or -ies for -y, for one.
+    verb
+        Verb in the plural that follows; empty: none.
+
+    Examples
+    --------
+    >>> number_of(0, "jobs"), number_of(1, "past runs"), number_of(1, "entries"), number_of(12345, "GPUs")
+    ('0 jobs', '1 past run', '1 entry', '12,345 GPUs')
+    >>> number_of(1, "jobs", "run"), number_of(2, "jobs", "run"), number_of(1, "pending jobs", "are")
+    ('1 job runs', '2 jobs run', '1 pending job is')
+    """
+    one = f"{plural.removesuffix('ies')}y" if plural.endswith("ies") else plural.removesuffix("s")
+    words = f"{number:,} {one if number == 1 else plural}"
+    if not verb:
+        return words
+    return f"{words} {_SINGULAR_VERBS.get(verb, f'{verb}s') if number == 1 else verb}"
 
 
 def in_unit(text: str, unit: str) -> str:

@@ -17,6 +17,7 @@ from holdfast.workloads.ground.text_cells import Columns, number, seconds_of_dat
 from holdfast.workloads.logs.cleaning import BROKEN_LINE, Intake
 from holdfast.workloads.logs.filters import Choice, find_columns
 from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.logs.work_shares import NOT_RECORDED
 
 __all__ = ["COLUMNS", "EXAMPLE", "looks_like_alcf", "parse_alcf", "read_alcf"]
 
@@ -109,7 +110,10 @@ def parse_alcf(
         raise
     except (ValueError, csv.Error) as error:
         raise TraceError(path, line, str(error)) from None
-    return intake.trace(path, "alcf", None, _header(sorted(record.machines), choice), choice.unit or "nodes")
+    header = _header(sorted(record.machines), choice)
+    if not record.counts_processors:
+        header[NOT_RECORDED] = "processors"
+    return intake.trace(path, "alcf", None, header, choice.unit or "nodes")
 
 
 def _header(machines: Sequence[str], choice: Choice) -> dict[str, str]:
@@ -142,6 +146,7 @@ class _CobaltRecord:
         self.start = columns.need("START_TIMESTAMP")
         self.runtime = columns.need("RUNTIME_SECONDS")
         self.walltime = columns.need("WALLTIME_SECONDS")
+        self.counts_processors = columns.find(*_CORES) is not None
         requested, used = (_CORES[:1], _CORES[1:]) if choice.unit == "processors" else (_REQUESTED, _USED)
         self.requested = columns.find(*requested)
         self.used = columns.find(*used) if self.requested is not None else columns.need(*requested, *used)

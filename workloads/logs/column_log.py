@@ -16,7 +16,7 @@ from holdfast.workloads.logs.column_roles import LAYOUTS, ColumnNames, Role, fin
 from holdfast.workloads.logs.filters import Choice, find_columns
 from holdfast.workloads.logs.sacct_values import is_local, parse_clock, parse_text, state_of_job
 from holdfast.workloads.logs.trace import Trace
-from holdfast.workloads.logs.work_shares import WorkShares, has_gpus
+from holdfast.workloads.logs.work_shares import NOT_RECORDED, WorkShares, has_gpus
 from holdfast.workloads.table.job_table import PARQUET_MAGIC
 
 __all__ = ["column_names", "looks_like_layout", "parse_columns"]
@@ -200,6 +200,8 @@ class _Record:
     def header(self, choice: Choice) -> dict[str, str]:
         """Header entries that describe the log as a whole."""
         entries = {"Unit": self.unit, **self.shares.header()}
+        if "processors" not in self.at:
+            entries[NOT_RECORDED] = "processors"
         if choice.conditions:
             entries["Where"] = choice.text
         if self.local:

@@ -7,11 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from holdfast.workloads.ground.wording import number_of
 from holdfast.workloads.logs.cleaning import NO_WALLTIME
 from holdfast.workloads.logs.machine_size import named_nodes, occupancy
 from holdfast.workloads.logs.swf_header import header_sizes
 from holdfast.workloads.logs.trace import Trace
-from holdfast.workloads.logs.work_shares import GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE, QOS_SHARE, QUEUE_SHARE
+from holdfast.workloads.logs.work_shares import (
+    GPU_SHARE,
+    MEMORY_SHARE,
+    NOT_RECORDED,
+    PROPERTY_SHARE,
+    QOS_SHARE,
+    QUEUE_SHARE,
+)
 
 __all__ = ["RESULT", "caveats", "missing_requests"]
 
@@ -19,6 +27,8 @@ __all__ = ["RESULT", "caveats", "missing_requests"]
 _LEAST = 0.01
 #: Format of a simulated schedule that is read as a log.
 RESULT = "result"
+#: Formats that may record sizes in nodes and in processors.
+_EITHER_UNIT = ("alcf", "columns", "sacct", "swf")
 _INTERRUPTED = (
     "jobs that were preempted or shrunk count as running on all their nodes from their first start to their end, so "
     "that answers at times with such jobs are wrong"
@@ -119,12 +129,14 @@ def _shared_nodes(trace: Trace, nodes: int | None) -> list[str]:
     if not len(held) or not lengths.sum() or lengths[held > size].sum() < _LEAST * lengths.sum():
         return []
     beyond = float((np.maximum(held - size, 0) * lengths).sum() / (held * lengths).sum())
-    many = f"occupied up to {int(held.max()):,} of {size:,} nodes at once"
+    many = f"occupied up to {int(held.max()):,} of {number_of(size, 'nodes')} at once"
     excess = f"{_percent(beyond)} of the work is more than the nodes could hold"
     if trace.format == RESULT:
         return [f"{many} ({excess})"]
     why = "so they share nodes" if recorded else "so they share nodes, or the machine is larger"
-    return [f"{many}, {why} ({excess}; try --unit processors)"]
+    # Readers of plug-ins take no unit.
+    choosable = trace.format in _EITHER_UNIT and trace.header.get(NOT_RECORDED) != "processors"
+    return [f"{many}, {why} ({excess}{'; try --unit processors' if choosable else ''})"]
 
 
 def _resources(trace: Trace) -> list[str]:

@@ -36,7 +36,7 @@ from holdfast.workloads.logs.sacct_values import (
     state_of_job,
 )
 from holdfast.workloads.logs.trace import Trace
-from holdfast.workloads.logs.work_shares import WorkShares, has_gpus
+from holdfast.workloads.logs.work_shares import NOT_RECORDED, WorkShares, has_gpus
 
 __all__ = ["COLUMNS", "EXAMPLE", "looks_like_sacct", "parse_sacct", "read_sacct"]
 
@@ -174,6 +174,7 @@ class _SacctRecord:
                 "procs_per_node", "left out for an export with the column NNodes, which counts nodes", procs_per_node
             )
         self.asked = columns.find("ReqNodes") if counted is not None else columns.find("ReqCPUS")
+        self.counts_processors = columns.find("NCPUS", "AllocCPUS", "ReqCPUS") is not None
         sizes = () if choice.unit == "processors" else ("NNodes",)
         self.size = columns.need(*sizes, "NCPUS", "AllocCPUS", "ReqCPUS") if counted is None else counted
         self.per_node = procs_per_node or 1
@@ -275,6 +276,8 @@ class _SacctRecord:
     def header(self, choice: Choice) -> dict[str, str]:
         """Header entries that describe the log as a whole."""
         entries = {"Unit": self.unit, **self.shares.header()}
+        if not self.counts_processors:
+            entries[NOT_RECORDED] = "processors"
         if choice.conditions:
             entries["Where"] = choice.text
         if self.local:

@@ -81,8 +81,8 @@ def header_machine_size(
     procs, nodes = header_sizes(header)
     if procs_per_node is not None:
         return nodes or -(-procs // procs_per_node) or None, "nodes"
-    # Where there is one processor to a node both are the same.
-    return procs or nodes or None, "processors" if procs and procs != nodes else "nodes"
+    # Where there is one processor to a node both are the same; the format counts processors.
+    return procs or nodes or None, "nodes" if nodes and procs in (0, nodes) else "processors"
 
 
 def header_sizes(header: Mapping[str, str]) -> tuple[int, int]:

@@ -6,12 +6,23 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
 
-__all__ = ["GPU_SHARE", "MEMORY_SHARE", "PROPERTY_SHARE", "QOS_SHARE", "QUEUE_SHARE", "WorkShares", "has_gpus"]
+__all__ = [
+    "GPU_SHARE",
+    "MEMORY_SHARE",
+    "NOT_RECORDED",
+    "PROPERTY_SHARE",
+    "QOS_SHARE",
+    "QUEUE_SHARE",
+    "WorkShares",
+    "has_gpus",
+]
 
 #: Keys of a trace's header: shares of the work.
 GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE = "GpuShare", "MemoryShare", "PropertyShare"
 #: Likewise, after how many QOS or queues there are: the share of the work outside the largest.
 QOS_SHARE, QUEUE_SHARE = "QosShare", "QueueShare"
+#: Likewise: the unit, nodes or processors, in which the log does not record sizes.
+NOT_RECORDED = "NotRecorded"
 
 
 class WorkShares:

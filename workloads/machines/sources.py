@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from holdfast.workloads.ground.errors import InputError, TraceError, format_value
 from holdfast.workloads.ground.files import read_text
+from holdfast.workloads.ground.wording import number_of
 from holdfast.workloads.machines.amounts import gres_gpus, mebibytes
 from holdfast.workloads.machines.host_list import MOST_NODES, expand
 from holdfast.workloads.machines.machine import Limit, Machine, NodeKind, Partition
@@ -20,6 +21,10 @@ from holdfast.workloads.machines.slurm_output import is_sinfo, json_records, sin
 __all__ = ["FoundMachine", "configured_machine", "is_machine_source", "machine_from_files"]
 
 _CLUSTER = re.compile(r"\s*\d+\s+\S+(?:\s+\d+(?:\.\d+)?){4}\s*")
+#: A line of slurm.conf or of scontrol; "Priority" alone is a field of jobs.
+_SETTING = re.compile(
+    r"(?im)^\s*(?:NodeName|PartitionName|ClusterName|(?:AccountingStorage|Priority|Scheduler|Select|Slurm)\w+)\s*="
+)
 _TIME = re.compile(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,4}))?(?::(\d{1,4}))?")
 
 
@@ -114,7 +119,7 @@ def is_machine_source(text: str) -> bool:
         return True
     if text.lstrip().startswith("{"):
         return re.search(r'"(?:nodes|partitions|sinfo)"\s*:\s*\[', text) is not None and '"jobs"' not in text[:100_000]
-    return re.search(r"(?im)^\s*(?:NodeName|PartitionName|ClusterName|SelectType|SlurmctldHost)\s*=", text) is not None
+    return _SETTING.search(text) is not None
 
 
 def _is_printed(text: str) -> bool:
@@ -259,7 +264,9 @@ def _partitions(
             names = tuple(dict.fromkeys(_expand(text)))
         gone = [node for node in names if node not in known]
         if gone and len(gone) < len(names):
-            remarks.append(f"partition {name} names {len(gone):,} nodes that are not described ({gone[0]}, ...)")
+            remarks.append(
+                f"partition {name} names {number_of(len(gone), 'nodes')} without a description ({gone[0]}, ...)"
+            )
             names = tuple(node for node in names if node in known)
         share = line.get("oversubscribe", line.get("shared", "")).upper()
         memory = next((words[key] for words in (line, site.settings) for key in ("defmempercpu",)

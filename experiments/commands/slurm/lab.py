@@ -9,6 +9,7 @@ from typing import Annotated
 
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from holdfast.workloads.ground.parameters import Parameter, Values, number, wholes
+from holdfast.workloads.ground.wording import number_of
 
 __all__ = ["Arguments", "main"]
 
@@ -99,7 +100,7 @@ def main(arguments: Arguments) -> None:
             machine=machine,
         )
         print(
-            f"{lab.nodes} nodes are idle on a clock {lab.speed:g} times as fast; "
+            f"{number_of(lab.nodes, 'nodes', 'are')} idle on a clock {lab.speed:g} times as fast; "
             f"'. {arguments.output}/env; sinfo' shows them"
         )
     elif arguments.action == "stop":
@@ -107,7 +108,9 @@ def main(arguments: Arguments) -> None:
     elif arguments.action == "status":
         if is_running(directory):
             lab = open_lab(directory)
-            print(f"{arguments.output}: runs, with {lab.nodes} nodes on a clock {lab.speed:g} times as fast")
+            print(
+                f"{arguments.output}: runs, with {number_of(lab.nodes, 'nodes')} on a clock {lab.speed:g} times as fast"
+            )
         else:
             print(f"{arguments.output}: does not run")
     else:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.parameters import Parameter
+from holdfast.workloads.ground.wording import number_of
 
 __all__ = ["Arguments", "main"]
 
@@ -41,7 +42,7 @@ def main(arguments: Arguments) -> None:
         equal = sum(row["difference"] == 0 for row in known)
         if some:
             print(render(some, PRIORITY_COLUMNS))
-        print(f"{path}: {equal:,} of {len(known):,} priorities are those of sprio; {len(some):,} jobs wait")
+        print(f"{path}: {equal:,} of {len(known):,} priorities are those of sprio; {number_of(len(some), 'jobs')} wait")
         rows += [{"snapshot": path, **row} for row in some]
     if arguments.output is not None:
         write_csv(arguments.output, rows, ("snapshot", *(column.name for column in PRIORITY_COLUMNS)))

@@ -42,11 +42,10 @@ def plot_loop(rows: Sequence[Mapping[str, Any]]) -> Figure:
     line(counts, "reservations_per_job", "", _PLANNED)
     dress(prices, x="Round", y="Hours of wait (h per h asked)", title="Price of an hour asked for")
     dress(times, x="Round", y="Turnaround (h)", title="Average turnaround")
-    dress(counts, x="Round", y="Reservations (number)", title="Reservations per stochastic job")
+    dress(counts, x="Round", y="Reservations (number)", title="Reservations of a job")
     for axes in (prices, times, counts):
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.12 * axes.dataLim.y1 or 1.0)
         axes.set_xticks(at)
-        axes.margins(y=0.12)
     for axes in (prices, times):
         axes.legend(frameon=False, fontsize=FONT["legend"], labelcolor=INK)
     panel_letters([prices, times, counts])

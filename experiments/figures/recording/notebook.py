@@ -14,6 +14,7 @@ from holdfast.experiments.tables import cell_text
 from holdfast.simulator.results.catalogue import metric
 from holdfast.simulator.results.result import Result
 from holdfast.workloads.ground.errors import InputError, UnknownNameError
+from holdfast.workloads.ground.wording import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +83,7 @@ def result_html(result: Result) -> str:
     """HTML of a result for notebooks: description, metrics, and busy nodes and queue over time."""
     options = result.options
     head = (
-        f"{escape(result.name)}: {len(result.records):,} jobs on {result.nodes:,} {result.unit}, "
+        f"{escape(result.name)}: {number_of(len(result.records), 'jobs')} on {number_of(result.nodes, result.unit)}, "
         f"order {escape(options.order)}, backfilling {escape(options.backfilling)}"
     )
     rows = "".join(

@@ -192,16 +192,26 @@ def _plot(rows: Sequence[Row], names: Sequence[str], value: str) -> Figure:
             _name(axes, layout, shown, value, last=line == lines - 1, top=line == 0)
         if layout.facets:
             words = ", ".join(_words(key, part) for key, part in zip(layout.facets, facet, strict=True))
-            panels[0].annotate(
-                words, (0, 1), (0, 16 if line == 0 else 4), xycoords="axes fraction", textcoords="offset points",
-                fontsize=FONT["label"], fontweight="bold", color=INK,
-            )  # fmt: skip
+            _write_heading(panels[0], words, 16 if line == 0 else 4)
+    if value == "mean":
+        # A limit ends the scaling of a whole column, which must have all of its values by then.
+        for axes, shown in zip(grid[0], metrics, strict=True):
+            _within_the_possible(axes, shown, horizontal=not layout.numeric)
     figure.supxlabel(_caption(rows, value), fontsize=FONT["label"], color=INK)
     if len(layout.series_values) > 1:
         handles, labels = grid[0][0].get_legend_handles_labels()
         by_label = dict(zip(labels, handles, strict=True))
         legend_above(figure, list(by_label.values()), list(by_label), columns=min(len(by_label), 4))
     return figure
+
+
+def _write_heading(axes: Axes, words: str, height: float) -> None:
+    """Write the heading of a row of panels above its first one."""
+    look: dict[str, Any] = {"fontsize": FONT["label"], "fontweight": "bold", "color": INK}
+    look |= {"xycoords": "axes fraction", "textcoords": "offset points"}
+    axes.annotate(words, (0, 1), (0, height), **look).set_in_layout(False)
+    # The layout takes the height of a heading from this letter, but not its width, which would narrow the panels.
+    axes.annotate(words[:1], (0, 1), (0, height), **look, alpha=0)
 
 
 def _metrics(rows: Sequence[Row], names: Sequence[str]) -> list[Metric]:
@@ -309,8 +319,6 @@ def _name(axes: Axes, layout: _Layout, shown: Metric, value: str, *, last: bool,
         dress(axes, x=better if last else "", title=title if top else "", grid="x")
         axes.tick_params(axis="y", length=0)
         axes.locator_params(axis="x", nbins=4)
-    if value == "mean":
-        _within_the_possible(axes, shown, horizontal=not layout.numeric)
 
 
 def _within_the_possible(axes: Axes, shown: Metric, *, horizontal: bool) -> None:

@@ -100,15 +100,14 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
     names = dict.fromkeys(row["mechanism"] for row in rows)
     courses = [_course(name, [row for row in rows if row["mechanism"] == name], unit.seconds) for name in names]
     over = rows[0]["averaged_over"]
+    last = float(max(course.times[-1] for course in courses))
     # Tables of former versions have no dates.
     began, zone = rows[0].get("began"), str(rows[0].get("zone"))
 
     def name_times(axes: Axes, label: Callable[[str], object]) -> None:
         words = f"Time since the first submit ({unit.symbol})"
         if began is not None:
-            words = date_axis(
-                axes, began, courses[0].times[-1] * unit.seconds, unit, zone, most=_DATES[len(courses) > 1]
-            )
+            words = date_axis(axes, began, last * unit.seconds, unit, zone, most=_DATES[len(courses) > 1])
         label(words + (f", averages over {over}" if over else ""))
 
     figure = _one(courses[0], name_times) if len(courses) == 1 else _many(courses, name_times)

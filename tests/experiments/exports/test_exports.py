@@ -93,7 +93,7 @@ def test_swf_is_read_back(result: Result, tmp_path: Path) -> None:
     trace = read_swf(tmp_path / "out.swf")
     assert trace.nodes == 16
     assert trace.header["Preemption"] == "No"
-    assert "left out: 1 jobs, never submitted (no-show)" in trace.header["Note"]
+    assert "left out: 1 job, never submitted (no-show)" in trace.header["Note"]
     records = {record.job_id: record for record in result.records}
     jobs = {job.job_id: job for job in JOBS}
     assert [job.job_id for job in trace.jobs] == [1, 2, 3, 4, 8, 5, 6]
@@ -545,7 +545,7 @@ def test_perfetto_traces_are_legal_and_complete(
     spans = place_nodes(result)
     for kind in (HELD, DOWN):
         outer = [
-            event for event in events if event["ph"] == "X" and event["cat"] == kind and " nodes" not in event["name"]
+            event for event in events if event["ph"] == "X" and event["cat"] == kind and " node" not in event["name"]
         ]
         total = sum(span.end - span.start for span in spans if span.kind == kind)
         assert sum(event["dur"] for event in outer) == total

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -213,6 +214,15 @@ def test_several_machines_differ_from_the_first(results: list[Result]) -> None:
         for line in (first, other)
     ]
     assert float(np.dot(apart, np.diff(edges))) == pytest.approx(area[1] - area[0])
+
+
+def test_dates_reach_the_end_of_the_longest_result() -> None:
+    # Two jobs of two days on the machine: at once, then one after the other.
+    jobs = [Job(number, JobType.RIGID, 1e9, 8, 2 * 86400, 2 * 86400) for number in (1, 2)]
+    both, one = (simulate(jobs, nodes) for nodes in (16, 8))
+    figure = plot_machine([replace(both, label="both"), replace(one, label="one")])
+    last = max(axes.get_xticks()[-1] for axes in figure.axes)
+    assert last > steps(figure.axes[0], 0)[1][-1]
 
 
 def test_accounting_is_complete(results: list[Result]) -> None:

@@ -100,7 +100,7 @@ def test_a_result_shows_its_metrics_and_a_picture(result: hf.Result) -> None:
     assert b"png" in picture.lower()
     assert len(html) < 200_000
     bare = hf.simulate(JOBS[:1], NODES, events=False)
-    assert "1 jobs on 8 nodes" in bare._repr_html_()
+    assert "1 job on 8 nodes" in bare._repr_html_()
 
 
 @pytest.mark.system

@@ -96,7 +96,7 @@ def test_now_is_the_time_of_the_file_and_not_its_last_event(
     more = ("--runtimes", "walltime") if command == "forecast" else ()
     out, err, document = ask(site, capsys, "--job", "102", *more, command=command)
     now = "2026-11-22 03:00 UTC (modification time of queue.json)"
-    assert out.startswith(f"Now is {now}: 1 jobs run on 8 of 8 nodes, 1 wait.")
+    assert out.startswith(f"Now is {now}: 1 job runs on 8 of 8 nodes, 1 waits.")
     assert "\nTimes from now:\n" in out
     assert out.count("UTC") == 1
     assert err == ""

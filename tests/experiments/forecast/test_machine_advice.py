@@ -157,7 +157,7 @@ def test_the_command_advises_on_cores_and_gpus(
     words = ["--walltime", "10m", "--walltimes", "5m", "--backfilling", backfilling]
     assert cli.main([*ASKED, *words, "--nodes", "1", "--cores", "2", "--json", "cpu.json"]) == 0
     printed = capsys.readouterr()
-    assert "1 jobs run on 1 of 8 processors, 1 wait" in printed.out
+    assert "1 job runs on 1 of 8 processors, 1 waits" in printed.out
     assert "Ask for 2 processors for" in printed.out
     assert {row["nodes"] for row in json.loads(Path("cpu.json").read_text())["requests"]} == {2}
     assert "The request starts now (median)" in printed.out

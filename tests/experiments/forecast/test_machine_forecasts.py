@@ -221,7 +221,7 @@ def test_a_job_on_two_gpus_waits_for_both(place: Path, capsys: pytest.CaptureFix
     assert cli.main([*ASKED, *words, "--backfilling", backfilling, "--report", "page.html"]) == 0
     assert "--partition gpu --gpus 2" in Path("page.html").read_text()
     printed = capsys.readouterr()
-    assert "1 jobs run on 1 of 16 processors, 1 wait" in printed.out
+    assert "1 job runs on 1 of 16 processors, 1 waits" in printed.out
     assert "Job 3 (1 processor for 10 min) starts in 39 min. The median is 2026-01-01 00:40." in printed.out
     assert "running jobs are placed anew on the machine" in printed.err
 

@@ -86,10 +86,23 @@ def test_one_line_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         for job in JOBS
     ]
     log.write_text("\n".join(rows) + "\n")
-    words = ["forecast", str(log), "--at", "100", "--machine", "10", "--backtests", "0", "--draws", "1"]
+    words = [
+        "forecast",
+        str(log),
+        "--unit",
+        "nodes",
+        "--at",
+        "100",
+        "--machine",
+        "10",
+        "--backtests",
+        "0",
+        "--draws",
+        "1",
+    ]
     assert cli.main(words) == 0
     printed = capsys.readouterr()
-    assert "2 jobs run on 7 of 10 nodes, 1 wait" in printed.out
+    assert "2 jobs run on 7 of 10 nodes, 1 waits" in printed.out
     sentence = state_at(Trace(JOBS, 10), 100.0, 10).describe_excluded_jobs()
     assert sentence == (
         "3 jobs are left out, because the jobs of this time need more than the 10 nodes of the machine: 3 (4 nodes), "

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from holdfast.experiments import cli
+from holdfast.experiments.figures.planning.loop import plot_loop
 from holdfast.experiments.planning.closed_loop import COLUMNS, Round, close_loop, wait_samples
 from holdfast.experiments.planning.cost_file import read_costs
 from holdfast.experiments.tables import read_csv
@@ -18,6 +19,7 @@ from holdfast.simulator import simulate
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.hybrid.assignment import assign
 from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.job_table import write_job_table
 from holdfast.workloads.theta.generator import generate
 from holdfast.workloads.theta.year import ThetaYear
 from tests.support.jobs import on_demand, rigid, stochastic
@@ -152,3 +154,20 @@ def test_a_trace_without_stochastic_jobs_leaves_nothing(tmp_path: Path, capsys: 
     assert cli.main(["loop", str(trace), "-o", str(tmp_path / "out")]) == 2
     assert "no stochastic job is planned" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_points_of_the_figure_have_room_above() -> None:
+    columns = ("alpha", "fitted_alpha", "turnaround_stochastic_h", "turnaround_h", "reservations_per_job")
+    rounds = ((1.0, 0.491, 5.67, 3.3, 1.79), (0.491, 0.568, 5.76, 3.49, 1.48), (0.568, 0.473, 5.71, 3.3, 1.59))
+    figure = plot_loop([{"round": row, **dict(zip(columns, rounds[row], strict=True))} for row in range(3)])
+    for axes, largest in zip(figure.axes, (1.0, 5.76, 1.79), strict=True):
+        assert axes.get_ylim() == pytest.approx((0, 1.12 * largest))
+
+
+def test_equal_responses_are_neither_sooner_nor_later(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The only round is that of plans for reserved time.
+    table = tmp_path / "table.csv"
+    write_job_table([stochastic(row, 100 * row, 4, 30, "optimal", walltime=50.0) for row in range(1, 9)], table)
+    assert cli.main(["loop", str(table), "--nodes", "4", "--rounds", "1", "--known-runs", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "all jobs respond as soon as with plans for reserved time" in lines

@@ -48,7 +48,13 @@ def test_comparisons_are_of_the_measured_jobs(tmp_path: Path, capsys: pytest.Cap
     options = ["--nodes", "8", "--warmup", str(WARMUP), "--cooldown", str(COOLDOWN), "--order", "fcfs,sjf"]
     assert main(["run", table, "-o", str(out), *options]) == 0
     jobs = sum(is_measured(job.submit) for job in JOBS if job.submit is not None)
-    assert f"measured: {jobs} jobs, without those of a warmup" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert f"measured: {jobs} jobs, without those of a warmup" in output
+    assert "node-hours by use, and the use of partitions and resources, are those of the whole run" in output
+    picture = ["picture", "waits", str(out), "--mechanism", "fcfs", "-o", str(tmp_path / "waits")]
+    for window, whole in ([], True), (["--from", str(WARMUP)], False):
+        assert main([*picture, *window]) == 0
+        assert ("drawn: the whole run, with its warmup and cooldown" in capsys.readouterr().out) is whole
     assert main(["compare", str(out), "-o", str(tmp_path / "both")]) == 0
     assert f"left out: {200 - jobs} jobs of a warmup" in capsys.readouterr().out
     row = next(row for row in read_csv(tmp_path / "both.csv") if row["metric"] == "wait_h")

@@ -276,7 +276,7 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path: Path) -> None:
     kept = (out / ENDED / "jobs-000001.csv").read_bytes()
     assert len(list(csv.DictReader(kept.decode().splitlines()))) == 1 << 16
     resumed = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert "1 tables of an earlier start are kept" in resumed.stdout
+    assert "kept: 1 table of an earlier start" in resumed.stdout
     final = (out / "jobs-baseline.csv").read_bytes().splitlines()
     assert set(kept.splitlines()) <= set(final)
     assert len(final) == 70_001

@@ -104,7 +104,7 @@ def test_jobs_that_are_cancelled_while_they_wait_count_until_then(
         replay_log(lab, CANCELS)
         canceller.join()
     replay, printed = read_placed_replay("out"), capsys.readouterr()
-    assert "1 jobs left out: a walltime above the max_time of its partition" in printed.err
+    assert "1 job left out: a walltime above the max_time of its partition" in printed.err
     assert "2 more were cancelled while they waited" in printed.out
     assert [job.job_id for job in replay.cancelled] == [2, 4]
     machine = read_machine("machine.toml")

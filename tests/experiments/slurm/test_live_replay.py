@@ -242,7 +242,7 @@ def test_jobs_that_slurm_refuses_or_never_starts_are_left_out(monkeypatch: pytes
     assert slurm.cancelled == ["102"]
     assert messages == [
         "submitted 2 jobs, at most 0.0 s late, 1 refused",
-        "cancelled 1 jobs that could never start: PartitionTimeLimit",
+        "cancelled 1 job that could never start: PartitionTimeLimit",
     ]
 
 

@@ -115,7 +115,7 @@ def test_jobs_are_submitted_with_their_requests_and_compared(
     assert cli.main(["slurm", "replay", "log.csv", "-o", "out", *words]) == 0
     printed = capsys.readouterr()
     # The machine has not the memory for job 3, and Slurm refuses the third of the others.
-    assert "1 jobs left out: more memory than a node of its partition has" in printed.err
+    assert "1 job left out: more memory than a node of its partition has" in printed.err
     assert "2 jobs ask for no memory: Slurm gives them all of their nodes" in printed.err
     assert "submitted 2 jobs, at most 0.0 s late, 1 refused" in printed.err
     options = "--ntasks=2 --ntasks-per-node=1 --mem-per-cpu=500M --partition=work -t 2 -J j2"
@@ -125,7 +125,7 @@ def test_jobs_are_submitted_with_their_requests_and_compared(
     assert replay.jobs[1].request == ResourceRequest(
         tasks=2, tasks_per_node=1, memory=500, memory_per_core=True, partitions=("work",)
     )
-    assert "of 2 jobs and" in printed.out and "\n1 jobs did not run\n" in printed.out
+    assert "of 2 jobs and" in printed.out and "\n1 job did not run\n" in printed.out
 
 
 def test_a_lab_gets_the_limits_of_the_machine_and_the_replay_has_them(

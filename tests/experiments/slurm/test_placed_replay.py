@@ -198,7 +198,7 @@ def test_the_command_writes_rows_and_decisions(
     write_replay(tmp_path, ROW)
     assert cli.main(["slurm", "compare", "replay.csv", "--machine", "machine.toml", "-o", "found"]) == 0
     printed = capsys.readouterr().out
-    assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 jobs" in printed
+    assert "all starts and nodes are equal\non the nodes that Slurm chose: 1 job" in printed
     assert ("the replay records no QOS of jobs: limits by QOS do not count" in printed) == bool(limits)
     assert (tmp_path / "found.csv").read_text().splitlines()[1].endswith(",1,1,0,0,0,1,1")
     assert len((tmp_path / "found-decisions.csv").read_text().splitlines()) == 1

@@ -110,7 +110,9 @@ def ask(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str]:
 
 def test_forecast_reads_all_from_it(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output, warned = ask(capsys, "forecast", "site")
-    assert "Now is 2023-11-14 22:13 UTC (snapshot.json beside queue.txt): 1 jobs run on 4 of 4 nodes, 1 wait." in output
+    assert (
+        "Now is 2023-11-14 22:13 UTC (snapshot.json beside queue.txt): 1 job runs on 4 of 4 nodes, 1 waits." in output
+    )
     rules = "the configuration of site is taken: --order fcfs --backfilling none; "
     assert warned.count(f"{rules}'holdfast slurm options' lists what is not modelled (3)\n") == 1
     document = json.loads(Path("forecast.json").read_text())

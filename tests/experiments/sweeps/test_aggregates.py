@@ -118,6 +118,26 @@ def test_tables_show_units_and_mark_what_is_decided() -> None:
     assert "utilisation" not in marked
 
 
+def test_all_values_are_within_their_panels() -> None:
+    # Later rows of panels have larger values, and long headings.
+    more = [
+        {**row, "notice_mix": mix, "checkpoint_variation": share, "wait_h": factor * row["wait_h"]}
+        for row in ROWS
+        for mix, share, factor in (("W1", 0.123456, 1), ("W2", 0.123456, 50), ("W1", 0.234567, 200))
+    ]
+    figure = plot_aggregates(aggregate_rows(more))
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        low, high = axes.get_xlim()
+        points = np.concatenate(
+            [line.get_xdata() for line in axes.get_lines() if line.get_marker() not in ("", "None")]
+        )
+        assert low <= points.min() and points.max() <= high
+    widths = [axes.get_position().width for axes in figure.axes]
+    assert min(widths) == pytest.approx(max(widths))
+    assert widths[0] > 0.3
+
+
 def test_a_figure_has_a_column_for_each_metric_and_a_row_for_each_facet() -> None:
     figure = plot_aggregates(aggregate_rows(ROWS))
     assert [axes.get_title("left") for axes in figure.axes] == ["Mean wait (h)", "Utilisation (%)"]

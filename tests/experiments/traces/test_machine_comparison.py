@@ -57,6 +57,14 @@ def test_waits_use_and_causes_of_two_partitions() -> None:
     assert "difference: a: jobs waited longer than here" in str(found)
 
 
+def test_the_offered_load_of_each_resource() -> None:
+    # Two hours between the submits; each job has the 4 cores and 2 GPUs of a whole node for an hour, of 12 and 2.
+    request = ResourceRequest(cores=1, gpus={"gpu": 1}, partitions=("g",))
+    found = compare(job(1, 0, 0, request), job(2, 7200, 7200, request))
+    assert {row["resource"]: row["load"] for row in found.peaks} == {"cores": 1 / 3, "gpus": 1.0}
+    assert "33.3" in str(found)
+
+
 def test_a_machine_that_is_too_small_is_named() -> None:
     request = ResourceRequest(cores=4, partitions=("a",))
     causes = compare(*(job(number, 0, 0, request) for number in range(4))).causes

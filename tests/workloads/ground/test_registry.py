@@ -43,6 +43,14 @@ class Typed:
     def __call__(self, job, now):
         return (self.pace * job.walltime, self.least, self.now)
 
+@dataclass(frozen=True)
+class Paced:
+    pace: float
+    late: bool
+    least: float = 0.0
+    def __call__(self, job, now):
+        return (self.pace * job.walltime, self.late, self.least)
+
 class Needy:
     def __init__(self, value):
         self.value = value
@@ -89,6 +97,11 @@ def test_a_class_is_made_with_its_defaults_and_its_fields_are_parameters(module:
     assert ORDERS[f"{module}:Aged weight=0.5"].key.weight == 0.5  # type: ignore[attr-defined]
 
 
+def test_a_parameter_without_a_default_is_given_after_the_name(module: str) -> None:
+    key = ORDERS[f"{module}:Paced least=1 pace=2 late=true"].key
+    assert (key.pace, key.late, key.least) == (2, True, 1)  # type: ignore[attr-defined]
+
+
 def test_a_parameter_takes_the_texts_that_its_type_names(module: str) -> None:
     key = ORDERS[f"{module}:Typed pace=2 least=all now=true"].key
     assert (key.pace, key.least, key.now) == (2, "all", True)  # type: ignore[attr-defined]
@@ -121,6 +134,11 @@ def test_the_current_directory_is_no_module_path_afterwards(module: str) -> None
         ("my_orders:longets", UnknownNameError, "did you mean longest"),
         ("my_orders:", InputError, "must be given as module:name"),
         ("my_orders:number", InputError, "an order must be a function"),
+        ("my_orders:Paced pace=2", InputError, "order 'my_orders:Paced' needs late=VALUE after its name"),
+        ("my_orders:Paced pace=fast late=true", ParameterError, "pace must be a number from"),
+        ("my_orders:Paced pace=2 late=2", ParameterError, "late must be true or false, not '2'"),
+        ("my_orders:Paced pace late=true", ParameterError, "pace must be given as name=value"),
+        ("my_orders:Paced pace=2 late=true pase=3", UnknownNameError, "unknown parameter of the order"),
         ("my_orders:Needy", InputError, "cannot be made without values for its parameters: value; each must have a"),
         ("my_orders:Typed pace=fast", ParameterError, "pace must be a number from -1e+100 to 1e+100, not 'fast'"),
         ("my_orders:Typed now=yes", ParameterError, "now must be true or false, not 'yes'"),

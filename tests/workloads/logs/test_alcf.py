@@ -29,6 +29,7 @@ ROW = {
     "RUNTIME_SECONDS": "3600.25",
     "NODES_USED": "128.0",
     "NODES_REQUESTED": "130.0",
+    "CORES_REQUESTED": "8320.0",
 }
 QUEUED = datetime(2019, 1, 31, 23, tzinfo=UTC).timestamp()
 
@@ -128,7 +129,7 @@ def test_a_broken_row_is_one_sentence_with_its_place(changes, sentence):
 
 
 def test_broken_tables():
-    with pytest.raises(TraceError, match=r"^a\.csv:3: a row must have 15 fields like the header, not 2$"):
+    with pytest.raises(TraceError, match=r"^a\.csv:3: a row must have 16 fields like the header, not 2$"):
         parse_alcf(table({}) + "1,2\n", "a.csv")
     with pytest.raises(TraceError, match=r"^a\.csv:1: the header row must have a column RUNTIME_SECONDS$"):
         parse({}, names=[name for name in ROW if name != "RUNTIME_SECONDS"])

@@ -80,7 +80,7 @@ def test_all_options_mean_the_same_instant(local: bool, tmp_path: Path, capsys: 
     at = "2026-01-12T12:30"
     words = ["--machine", "4", "--draws", "2", "--workers", "1"]
     assert main(["forecast", trace, "--at", at, *words, "--nodes", "1", "--walltime", "1h"]) == 0
-    where = f"Now is 2026-01-12 12:30 {zone} (--at {at}): 1 jobs run on 2 of 4 nodes"
+    where = f"Now is 2026-01-12 12:30 {zone} (--at {at}): 1 job runs on 2 of 4 nodes"
     assert capsys.readouterr().out.startswith(where)
     assert main(["forecast", trace, "--at", "2026-02-01", *words]) == 2
     error = capsys.readouterr().err

@@ -246,17 +246,18 @@ def test_real_machines_are_found(name, nodes):
 
 
 @pytest.mark.parametrize(
-    ("header", "unit", "says_so"),
+    ("header", "given", "unit"),
     [
-        ("", None, True),
-        ("; UnixStartTime: 0\n", None, True),
-        ("", "processors", False),
-        ("; MaxNodes: 9\n", None, False),
-        ("; MaxProcs: 9\n", None, False),
+        ("", None, "processors"),
+        ("; UnixStartTime: 0\n", None, "processors"),
+        ("", "nodes", "nodes"),
+        ("; MaxNodes: 9\n", None, "nodes"),
+        ("; MaxProcs: 9\n", None, "processors"),
     ],
 )
-def test_a_log_without_a_header_does_not_say_what_it_counts(tmp_path, header, unit, says_so):
+def test_a_log_without_a_header_counts_what_the_format_counts(tmp_path, header, given, unit):
     path = tmp_path / "a.swf"
     path.write_text(header + "".join(f"{n} {n} 0 60 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n" for n in (1, 2)))
-    trace = with_assumed_size(read_trace(path, unit=unit))
-    assert ("by the format it is processors (--unit" in trace.header.get("Assumed", "")) is says_so
+    trace = with_assumed_size(read_trace(path, unit=given))
+    assert trace.unit == unit
+    assert ("MaxProcs" in header or "MaxNodes" in header) or f"machine of 8 {unit}," in trace.header["Assumed"]

@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.experiments import cli
 from holdfast.experiments.sweeps import read_sweep, run_sweep
+from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.logs.one_pool import RESULT, caveats
 from holdfast.workloads.logs.readers import read_trace
 from holdfast.workloads.logs.swf import read_long_swf
@@ -49,7 +50,10 @@ def test_jobs_that_share_nodes() -> None:
     jobs = [job(n, 0, 1, 200) for n in range(10)] + [job(10 + n, 0, 1, 100) for n in range(2)]
     found = caveat_text(*jobs)
     assert "jobs occupied up to 12 of 10 nodes at once, so they share nodes (9.1 % of the work" in found
-    assert "try --unit processors" in found
+    assert "--unit processors" not in found
+    assert "so they share nodes (9.1 % of the work is more than the nodes could hold; try --unit processors)" in (
+        caveat_text(*jobs, format="swf")
+    )
     assert caveat_text(*jobs, nodes=12) == ""
     assert caveat_text(*jobs, unit="processors") == ""
     # Without a recorded size the machine may also be larger than it was said to be.
@@ -57,6 +61,40 @@ def test_jobs_that_share_nodes() -> None:
     assert caveats(Trace(tuple(jobs), header={"NodesNamed": "12"}), 10) == ()
     # A node of one processor is not shared.
     assert caveat_text(*jobs, header={"MaxProcs": "10", "MaxNodes": "10"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("head", "line"),
+    [
+        (
+            "JobID|Submit|Start|End|State|NNodes|NCPUS",
+            "{}|2026-03-02T00:00:00|2026-03-02T00:00:00|2026-03-02T01:00:00|COMPLETED|1|8",
+        ),
+        ("id,submit,start,end,nodes,processors", "{},0,0,3600,1,8"),
+        (
+            "JOB_ID,QUEUED_TIMESTAMP,START_TIMESTAMP,RUNTIME_SECONDS,WALLTIME_SECONDS,NODES_REQUESTED,CORES_REQUESTED",
+            "{},2022-01-01 00:00:00,2022-01-01 00:00:00,3600,7200,1,8",
+        ),
+    ],
+)
+@pytest.mark.parametrize("recorded", [True, False])
+def test_processors_are_advised_where_the_log_records_them(
+    tmp_path: Path, head: str, line: str, recorded: bool
+) -> None:
+    path, mark = tmp_path / "log", "|" if "|" in head else ","
+    lines = [head, *(line.format(number) for number in range(1, 13))]
+    path.write_text("".join(f"{text if recorded else text.rpartition(mark)[0]}\n" for text in lines))
+    columns = "id=id,submit=submit,start=start,end=end,nodes=nodes" if head.startswith("id,") else None
+    if columns and recorded:
+        columns += ",processors=processors"
+    found = " ".join(caveats(read_trace(path, columns=columns), 10))
+    assert "occupied up to 12 of 10 nodes at once" in found
+    assert ("; try --unit processors" in found) is recorded
+    if recorded:
+        assert read_trace(path, columns=columns, unit="processors").jobs[0].nodes == 8
+    else:
+        with pytest.raises(InputError):
+            read_trace(path, columns=columns, unit="processors")
 
 
 def test_short_overlaps_are_errors_of_a_log() -> None:

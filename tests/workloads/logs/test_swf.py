@@ -140,8 +140,8 @@ def test_a_log_without_header_does_not_say_its_machine():
         (["; MaxNodes: 144", "; MaxProcs: 1152"], 8, (144, "nodes")),
         (["; MaxProcs: 1152"], 8, (144, "nodes")),
         (["; MaxProcs: 1150"], 8, (144, "nodes")),
-        (["; MaxProcs: -1"], None, (None, "nodes")),
-        (["; MaxProcs: unknown"], None, (None, "nodes")),
+        (["; MaxProcs: -1"], None, (None, "processors")),
+        (["; MaxProcs: unknown"], None, (None, "processors")),
         ([";MaxProcs:1152 (144 nodes)"], None, (1152, "processors")),
         (["; MaxProcs: 1,152"], None, (1152, "processors")),
         (["; MaxProcs: 1,152, in 144 nodes"], None, (1152, "processors")),
@@ -315,7 +315,7 @@ def test_written_header(tmp_path):
         "; Note: A test.",
         "; Note: written by Holdfast; status 0 = killed at the requested time, the run time is cut there",
     ]
-    assert "; Note: left out: 1 jobs, runtime <= 0\n" in path.read_text()
+    assert "; Note: left out: 1 job, runtime <= 0\n" in path.read_text()
 
 
 def test_written_bytes_depend_on_the_trace_alone(tmp_path):

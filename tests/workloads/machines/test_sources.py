@@ -254,6 +254,18 @@ def test_the_micro_cluster() -> None:
     assert machine.partitions[0].memory_per_core == 2800
 
 
+@pytest.mark.parametrize(
+    "line", ["SchedulerType = sched/backfill", "SLURM_VERSION = 22.05.8", "PriorityType=priority/basic"]
+)
+def test_a_configuration_without_nodes_says_what_is_missing(tmp_path: Path, line: str) -> None:
+    with pytest.raises(InputError, match="file0: names no nodes: add the output of 'scontrol show node'"):
+        find_machine(tmp_path, f"{line}\n")
+
+
+def test_jobs_of_scontrol_are_no_machine() -> None:
+    assert not is_machine_source("JobId=7 JobName=a\n   UserId=ann(1)\n   Priority=4294901757 Nice=0\n")
+
+
 def test_an_export_of_sacct_is_no_table_of_sinfo() -> None:
     assert not is_machine_source("JobID|Partition|NodeList|Submit\n1|a|n1|2020-01-01T00:00:00\n")
 
