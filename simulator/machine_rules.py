@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from holdfast.policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from holdfast.policies.mechanism import Mechanism
 from holdfast.policies.slurm_backfill import SlurmBackfill
@@ -61,7 +63,7 @@ def needs_shared_simulation(table: Jobs, machine: Machine, mechanism: Mechanism 
     """
     if replay_start(table) is not None or table.are(STOCHASTIC).any():
         return True
-    absent = bool(table.column("submit").size) and any(job.submit is None for job in table)
+    absent = bool(np.isnan(table.column("submit")).any())
     return not are_pools(machine) and (mechanism is not None or absent)
 
 

@@ -27,6 +27,7 @@ from holdfast.workloads.logs.cleaning import NO_WALLTIME
 from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.table.job import Job
 from holdfast.workloads.table.job_lifecycle import replay_start
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["WaitPairs", "pairs_of_results", "pairs_of_trace"]
 
@@ -90,12 +91,6 @@ class WaitPairs:
     left_out: Mapping[str, int] = field(default_factory=dict)
     about: str = ""
 
-    @classmethod
-    def of(cls, rows: Sequence[_Pair], **others: Any) -> WaitPairs:
-        """From (walltime, wait, nodes) of each pair."""
-        walltimes, waits, nodes = zip(*rows, strict=True) if rows else ((), (), ())
-        return cls(np.array(walltimes, float), np.array(waits, float), np.array(nodes, np.int64), **others)
-
 
 def pairs_of_trace(trace: Trace) -> WaitPairs:
     """The pairs of a trace that records waits.
@@ -108,18 +103,20 @@ def pairs_of_trace(trace: Trace) -> WaitPairs:
     path = trace.source
     if trace.remarks.get(NO_WALLTIME, 0) >= len(trace.jobs):
         raise InputError(f"{path}: the trace does not record requested walltimes")
-    rows = [(job.walltime, job.wait, job.nodes) for job in trace.jobs if job.wait is not None]
-    if not rows:
+    jobs = trace.jobs.select(~np.isnan(trace.jobs.column("wait")))
+    if not len(jobs):
         raise InputError(
             f"{path}: the trace records no waits: simulate it with 'holdfast run {path} -o DIR --mechanism baseline', "
             "and fit DIR"
         )
-    return WaitPairs.of(
-        rows,
+    return WaitPairs(
+        jobs.column("walltime"),
+        jobs.column("wait"),
+        jobs.column("nodes"),
         source={"path": path, "sha256": file_sha256(path)},
         title=f"{Path(path).name}, recorded",
         about=describe_reading(trace),
-        left_out={"wait not recorded": len(trace.jobs) - len(rows)},
+        left_out={"wait not recorded": len(trace.jobs) - len(jobs)},
     )
 
 
@@ -175,7 +172,8 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
         "input": {key: content["input"][key] for key in ("path", "sha256")},
     }
     title = f"{place.name or place}, simulated under {variant.label}"
-    return WaitPairs.of(pairs, source=source, title=title, left_out=without)
+    columns = np.array(pairs, float).reshape(-1, 3).T
+    return WaitPairs(columns[0], columns[1], columns[2].astype(np.int64), source, title, without)
 
 
 def _job_pairs(
@@ -241,9 +239,11 @@ def _window(
     return lambda submit: earliest <= to_ticks(submit) <= latest
 
 
-def _walltimes(jobs: Iterable[Job], baseline: bool) -> dict[int, float]:
+def _walltimes(jobs: Sequence[Job], baseline: bool) -> dict[int, float]:
     """Requested walltimes [s] by job, from the jobs that were simulated."""
-    # As in holdfast.simulator.machine.job_state: the baseline takes the times of the trace.
-    return {
-        job.job_id: job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime for job in jobs
-    }
+    table = Jobs.of(jobs)
+    walltimes = table.column("walltime")
+    if baseline:  # as in holdfast.simulator.machine.job_state, it takes the times of the trace
+        traced = table.column("trace_walltime")
+        walltimes = np.where(np.isnan(traced), walltimes, traced)
+    return dict(zip(table.column("job_id").tolist(), walltimes.tolist(), strict=True))

@@ -39,7 +39,7 @@ from holdfast.experiments.recordings.run_file import (
 from holdfast.experiments.recordings.variants import chosen_variant
 from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.machine.decisions import Decision
-from holdfast.simulator.machine.event_log import Entry, Sample
+from holdfast.simulator.machine.event_log import Entry
 from holdfast.simulator.results.recording import clock_origin, level_changes
 from holdfast.simulator.results.records import ABSENT, Records, Samples, StochasticRecord, whole_column
 from holdfast.simulator.results.result import Result
@@ -137,7 +137,7 @@ def read_recording(
         origin = min(origin, to_ticks(prior.origin))
     records = _records(table, jobs, variant.mechanism, origin)
     entries: list[Entry] = []
-    samples: list[Sample] = []
+    samples = Samples.of([])
     if logs is not None:
         entries, samples = _history(*logs, name, origin, records, recorded_nodes(place, content))
     return Result(
@@ -148,7 +148,7 @@ def read_recording(
         table=jobs,
         records=records,
         entries=entries,
-        samples=Samples.of(samples),
+        samples=samples,
         stochastic=_courses(result.find(table_name("reservations", name)), jobs, origin),
         origin=origin,
         begin=None if begin is None else to_ticks(begin),
@@ -353,7 +353,7 @@ def _logs(result: Sealed, mechanism: str) -> tuple[Path, Path]:
 
 def _history(
     events: Path, course: Path, mechanism: str, origin: int, records: Records, nodes: int
-) -> tuple[list[Entry], list[Sample]]:
+) -> tuple[list[Entry], Samples]:
     """Read the event log and the samples of the machine."""
     ids, ends = (records.columns[name].tolist() for name in ("job_id", "end"))
     entries = list(sound_entries(_read(events, EVENTS, origin), events, frozenset(ids), nodes))
@@ -361,7 +361,8 @@ def _history(
     if last != {job_id: end for job_id, end in zip(ids, ends, strict=True) if end != ABSENT}:
         jobs = table_name("jobs", mechanism)
         raise TraceError(events, None, f"is not the event log of {jobs}: run it again with --events")
-    return entries, list(sound_samples(_read(course, TIMELINE, origin), course, nodes, entries))
+    lines, columns = _columns(course, TIMELINE, origin)
+    return entries, sound_samples(columns, course, lines, nodes, entries)
 
 
 def _down(entries: Iterable[Entry]) -> Iterator[tuple[int, int]]:

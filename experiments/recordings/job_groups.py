@@ -10,7 +10,8 @@ import numpy as np
 from holdfast.experiments.recordings.week_blocks import WEEK
 from holdfast.policies.planning.waits.fitting import size_classes
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.table.job import Job
+from holdfast.workloads.table.job import Job, JobType
+from holdfast.workloads.table.jobs import Jobs
 
 __all__ = ["GROUPS", "ORDERED", "TIMES", "group_names", "places_by_name"]
 
@@ -45,10 +46,12 @@ def group_names(
     InputError
         If the jobs lack the attribute that groups them.
     """
+    table = Jobs.of(jobs)
     if by == "type":
-        return [str(job.type) for job in jobs]
+        kinds = list(map(str, JobType))
+        return [kinds[code] for code in table.column("type").tolist()]
     if by == "size":
-        return _sizes([job.nodes for job in jobs], unit)
+        return _sizes(table.column("nodes").tolist(), unit)
     if by == "week":
         weeks = np.floor((submits - submits.min()) / WEEK).astype(int).tolist()
         if epoch is None:
@@ -58,7 +61,7 @@ def group_names(
     if by == "hour":
         hours = np.floor((submits + (epoch or 0.0)) / 3600).astype(int) % 24
         return [f"{hour:02}:00" for hour in hours.tolist()]
-    found = [getattr(job, "project" if by == "account" else by) for job in jobs]
+    found = table.texts("project" if by == "account" else by)
     if not any(found):
         raise InputError(f"the jobs name no {by}: choose another group ({', '.join(GROUPS)})")
     return [name or f"no {by}" for name in found]

@@ -247,7 +247,7 @@ def gains(
     cluster, clusters = assign_clusters(submits, "day" if by == "week" else "week")
     groups: dict[str, Sequence[int]] = {}
     if by is not None:
-        groups = places_by_name(by, group_names(by, ran.jobs.rows(), submits, first.epoch, first.unit))
+        groups = places_by_name(by, group_names(by, ran.jobs, submits, first.epoch, first.unit))
     rows = []
     for name, values in MEASURES.items():
         rows += gain_rows(name, values(ran.first), values(ran.second), clusters, groups)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.simulator.machine.decisions import Decision
-from holdfast.simulator.machine.event_log import Entry, Sample
-from holdfast.simulator.results.records import ABSENT, LAST_TICK, STATUSES, TYPES, Records
+from holdfast.simulator.machine.event_log import Entry
+from holdfast.simulator.results.records import ABSENT, LAST_TICK, STATUSES, TYPES, Records, Samples
 from holdfast.workloads.ground.errors import TraceError, format_value
 from holdfast.workloads.ground.units import LARGEST_SIZE, SECOND, to_seconds
 
@@ -228,16 +228,16 @@ def _job_fault(entry: Entry, holdings: _Holdings, ended: set[int]) -> str:
 
 
 def sound_samples(
-    rows: Iterable[tuple[int, Mapping[int, Any]]], path: Path, nodes: int, entries: Iterable[Entry]
-) -> Iterator[Sample]:
+    columns: Mapping[int, Any], path: Path, lines: Sequence[int], nodes: int, entries: Iterable[Entry]
+) -> Samples:
     """The course of the machine: one sample for each time of the event log, in order.
 
     Parameters
     ----------
-    rows
-        Line number and values of each row.
-    path
-        The file.
+    columns
+        By place in a :class:`~holdfast.simulator.results.records.Samples`, shape (rows,).
+    path, lines
+        The file, and the line of each row.
     nodes
         Size of the machine.
     entries
@@ -248,23 +248,25 @@ def sound_samples(
     TraceError
         With file and line.
     """
-    wanted = {entry.time for entry in entries}
-    last: int | None = None
-    line = 1
-    for line, row in rows:  # the error below names the last line
-        sample = row[0], row[1], row[2], row[3], row[4]
-        fault = _empty_cell(row)
-        if not fault and last is not None and sample[0] <= last:
-            fault = "its time is not after that of the line above"
-        if not fault and (min(sample[1:]) < 0 or sample[1] + sample[2] > nodes):
-            fault = f"busy and held nodes must be from 0 to the {nodes:,} of the machine"
-        if fault:
-            raise TraceError(path, line, fault)
-        last = sample[0]
-        wanted.discard(last)
-        yield sample
-    if wanted:
-        raise TraceError(path, line, "the event log has a time that is not in this table")
+    given = [columns[place] for place in range(5)]
+    empty = np.column_stack([column == (None if column.dtype == object else ABSENT) for column in given])
+    table = np.where(empty, 0, np.column_stack(given))
+    times, busy, held = table[:, 0], table[:, 1], table[:, 2]
+    faults = {
+        "a cell is empty": empty.sum(axis=1) > 0,
+        "its time is not after that of the line above": np.diff(times, prepend=times[:1] - 1) <= 0,
+        f"busy and held nodes must be from 0 to the {nodes:,} of the machine": (table[:, 1:].min(axis=1) < 0)
+        | (busy > nodes)
+        | (held > nodes - busy),
+    }
+    broken = np.column_stack([*faults.values()]).any(axis=1)
+    if broken.any():
+        row = int(np.argmax(broken))
+        raise TraceError(path, lines[row], next(fault for fault, rows in faults.items() if rows[row]))
+    if {entry.time for entry in entries} - {*times.tolist()}:
+        last = lines[-1] if len(lines) else 1
+        raise TraceError(path, last, "the event log has a time that is not in this table")
+    return Samples(table.astype(np.int64))
 
 
 #: Columns that each kind of decision requires in addition to its time.

@@ -203,13 +203,14 @@ class MachineComparison:
     def _totals(self) -> NDArray[np.int64]:
         """Cores, memory and GPUs that each job requests in its first partition, shape (jobs, 3)."""
         table = self.workload.table
-        rows = [
-            least_use(table, table.needs(request, walltime)[0])[2:]
-            for walltime, request in zip(
-                self.trace.jobs.column("walltime").tolist(), self.workload.requests, strict=True
-            )
+        walltimes = self.trace.jobs.column("walltime").tolist()
+        needs = [
+            table.needs(request, walltime)[0]
+            for request, walltime in zip(self.workload.requests, walltimes, strict=True)
         ]
-        return np.array(rows, np.int64).reshape(-1, 3)
+        # Jobs with equal requests share a need.
+        uses = {own: least_use(table, need)[2:] for own, need in {id(need): need for need in needs}.items()}
+        return np.array([uses[id(need)] for need in needs], np.int64).reshape(-1, 3)
 
     def _peak(self, resource: int, chosen: NDArray[np.bool_]) -> int:
         """The most that jobs held at once by the recorded starts; what ends at an instant makes room at it."""

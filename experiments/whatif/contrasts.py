@@ -98,11 +98,10 @@ class Contrast:
 def group_jobs(jobs: Jobs, clock: LogClock, unit: str) -> JobGroups:
     """Group the jobs of a log."""
     submits = jobs.column("submit").astype(np.float64)
-    rows = list(jobs)
     groups = {}
     for by in GROUPINGS:
         try:
-            names = group_names(by, rows, submits, clock.epoch, unit)
+            names = group_names(by, jobs, submits, clock.epoch, unit)
             if by == "hour" and clock.epoch is not None:
                 names = [f"{name} {clock.zone}" for name in names]
             found = places_by_name(by, names)

@@ -23,7 +23,7 @@ from holdfast.simulator.options import Options
 from holdfast.simulator.results.pool import Pool
 from holdfast.simulator.results.records import ABSENT, Accounting, JobRecord, Records, Samples, StochasticRecord
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.ticks import in_ticks
+from holdfast.workloads.ground.ticks import in_ticks, list_in_ticks
 from holdfast.workloads.ground.trust import admit, trust
 from holdfast.workloads.ground.units import to_ticks
 from holdfast.workloads.ground.wording import number_of
@@ -46,6 +46,7 @@ __all__ = [
     "job_reservations",
     "level_changes",
     "requested_walltime",
+    "requested_walltimes",
     "require_events",
 ]
 
@@ -252,6 +253,16 @@ def requested_walltime(recording: Recording, job: Job) -> int:
     as_traced = recording.mechanism == BASELINE and job.type is not JobType.STOCHASTIC
     walltime = job.trace_walltime if as_traced else None
     return to_ticks(job.walltime if walltime is None else walltime)
+
+
+def requested_walltimes(recording: Recording) -> npt.NDArray[np.int64]:
+    """:func:`requested_walltime` of each job of the table, shape (jobs,) [ticks]."""
+    table = Jobs.of(recording.table)
+    walltimes = table.column("walltime")
+    if recording.mechanism == BASELINE:
+        traced = table.column("trace_walltime")
+        walltimes = np.where(np.isnan(traced) | table.are(JobType.STOCHASTIC), walltimes, traced)
+    return np.array(list_in_ticks(walltimes.tolist()), np.int64)
 
 
 def all_reservations(recording: Recording) -> list[ReservationRecord]:

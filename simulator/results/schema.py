@@ -19,7 +19,7 @@ from holdfast.simulator.results.recording import (
     all_reservations,
     down_at_samples,
     has_down_nodes,
-    requested_walltime,
+    requested_walltimes,
 )
 from holdfast.simulator.results.records import ABSENT, SLOWDOWN_BOUND, STATUSES, TYPES, Records, Samples, whole_column
 from holdfast.simulator.results.run_table import runs
@@ -28,6 +28,7 @@ from holdfast.workloads.ground.text_cells import number, whole
 from holdfast.workloads.ground.ticks import in_ticks
 from holdfast.workloads.ground.units import COSTS, LARGEST_TIME, SECOND, format_seconds, to_ticks
 from holdfast.workloads.table.job import JobType
+from holdfast.workloads.table.jobs import Jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -351,11 +352,12 @@ def jobs_schema(recording: Recording, schema: Schema = JOBS) -> Schema:
 
 def _of_job(name: str) -> Callable[[Recording, Records], Any]:
     """A column of the job table, which has the same order as the records."""
-    return lambda recording, _: [getattr(job, name) for job in recording.table]
 
+    def values(recording: Recording, _: Records) -> list[Any]:
+        jobs = Jobs.of(recording.table)
+        return jobs.texts(name) if jobs.kinds[name] == "text" else jobs.column(name).tolist()
 
-def _walltimes(recording: Recording, _: Records) -> Any:
-    return [requested_walltime(recording, job) for job in recording.table]
+    return values
 
 
 def _slowdown(_: Recording, records: Records) -> list[float | None]:
@@ -383,7 +385,7 @@ STUDIED_JOBS = JOBS.extend(
         Field("application", "text", "", _of_job("application")),
         Field("min_nodes", "whole", "nodes", _of_job("min_nodes")),
         Field("runtime", "ticks", "s", "runtime"),
-        Field("walltime", "ticks", "s", _walltimes),
+        Field("walltime", "ticks", "s", lambda recording, _: requested_walltimes(recording)),
         Field("slowdown", "number", "", _slowdown),
         Field("bounded_slowdown", "number", "", _bounded_slowdown),
     ),

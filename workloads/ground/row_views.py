@@ -182,6 +182,12 @@ class Rows(ColumnRows[Row]):
         kept = {**self.columns, **columns}
         return self._from_columns({name: column for name, column in kept.items() if column is not None})
 
+    def with_texts(self, **texts: Sequence[str]) -> Self:
+        """Replace columns of texts."""
+        codes = Codes(self.names)
+        columns = {name: as_column(values, "text", codes) for name, values in texts.items()}
+        return type(self)((), {**self.columns, **columns}, codes.names)
+
     def insert(self, places: Column, others: Self) -> Self:
         """These rows with others among them.
 
@@ -293,15 +299,20 @@ class Rows(ColumnRows[Row]):
 class Codes:
     """A table that assigns a number to each distinct text.
 
+    Parameters
+    ----------
+    names
+        Texts that have their place as number.
+
     Attributes
     ----------
     names
         Distinct texts in order of first appearance.
     """
 
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self._codes: dict[str, int] = {}
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names: list[str] = list(names)
+        self._codes: dict[str, int] = {name: number for number, name in enumerate(self.names)}
         self._of_numbers = np.full(1024, -1, np.int32)
 
     def code(self, text: str) -> int:

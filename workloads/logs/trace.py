@@ -6,7 +6,7 @@ All readers of logs and the generator produce a :class:`Trace`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -232,17 +232,15 @@ class Trace:
         """
         import pandas as pd
 
-        columns: dict[str, list[Any]] = {
-            item.name: [getattr(job, item.name) for job in self.jobs]
-            for item in fields(TraceJob)
-            if item.name not in ("preceding", "think_time")
-        }
+        jobs = self.jobs
         needed = ("job_id", "submit", "nodes", "runtime", "walltime")
-        known = {
-            name: values
-            for name, values in columns.items()
-            if name in needed or any(value not in (None, "", False) for value in values)
-        }
+        known = {}
+        for name, kind in jobs.kinds.items():
+            if name in ("preceding", "think_time"):
+                continue
+            values: Any = jobs.texts(name) if kind == "text" else jobs.column(name)
+            if name in needed or (any(values) if kind == "text" else np.nan_to_num(values).any()):
+                known[name] = values
         return pd.DataFrame(known)
 
     def on_machine(self, nodes: int) -> Trace:

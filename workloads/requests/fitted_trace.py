@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.logs.trace import Trace, TraceJobs
+from holdfast.workloads.logs.trace import Trace
 from holdfast.workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
 from holdfast.workloads.machines.machine import Limit, Machine
 from holdfast.workloads.machines.machine_workload import (
@@ -55,28 +57,32 @@ def fit_log_to_machine(
     requests = [job.request for job in log.jobs]
     table = NodeTable.for_requests(machine, requests)
     needs, unfit = needs_of_jobs(table, requests, [job.walltime for job in log.jobs])
-    jobs, kept = [], []
     limits = {(limit.scope, limit.name): limit for limit in machine.limits}
-    sizes: dict[int, int] = {}
-    for job, request, options in zip(trace.jobs, requests, needs, strict=True):
+    kept, first = [], []
+    for place, (request, options, user) in enumerate(zip(requests, needs, trace.jobs.texts("user"), strict=True)):
         if options is None:
             continue
-        if limits and not any(_is_allowed(limits, table, need, request, job.user) for need in options):
+        if limits and not any(_is_allowed(limits, table, need, request, user) for need in options):
             unfit[_NEVER_ALLOWED] += 1
             continue
-        name = machine.partitions[options[0].partition].name
-        jobs.append(replace(job, nodes=_size(table, options[0], sizes), partition=name, qos=request.qos or job.qos))
-        kept.append(request)
+        kept.append(place)
+        first.append(options[0])
+    jobs = trace.jobs.select(np.array(kept, np.int64))
+    requests = [requests[place] for place in kept]
+    sizes: dict[int, int] = {}
     fitted = replace(
         trace,
-        jobs=TraceJobs(jobs),
+        jobs=jobs.with_columns(nodes=np.array([_size(table, need, sizes) for need in first], np.int64)).with_texts(
+            partition=[machine.partitions[need.partition].name for need in first],
+            qos=[request.qos or qos for request, qos in zip(requests, jobs.texts("qos"), strict=True)],
+        ),
         nodes=machine_size(machine),
         unit=machine_unit(machine),
         excluded=Counter(trace.excluded) + unfit,
         remarks=Counter(trace.remarks) + log.remarks + Counter(remarks or {}),
         withdrawn=(),
     )
-    return fitted, MachineWorkload(machine, tuple(kept), placement)
+    return fitted, MachineWorkload(machine, tuple(requests), placement)
 
 
 def fit_jobs_to_machine(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -218,26 +220,35 @@ def _join(
     if cancelled:
         lines = {job.job_id: item.job.job_id for item in trace.withdrawn for job in item.jobs()}
         trace = keep_cancelled_jobs(trace)
-    wanted = {*(job.job_id for job in trace.jobs), *lines.values()}
+    table = trace.jobs
+    ids = table.column("job_id").tolist()
+    wanted = {*ids, *lines.values()}
     requests: dict[int, ResourceRequest] = {}
     for job_id, raw in rows:
         if job_id in wanted:
-            requests[job_id] = _request(raw, remarks)
+            requests[job_id], noted = _request(tuple(raw.items()))
+            remarks.update(noted)
     if not requests:
         raise TraceError(path, None, "its jobs have no requests that can be read")
-    jobs = []
-    for job in trace.jobs:
-        request = requests.get(lines.get(job.job_id, job.job_id), ResourceRequest(tasks=job.nodes))
-        jobs.append(RecordedJob(job.job_id, job.queued, job.walltime, job.runtime, job.start, job.user, request))
-    return LogRequests(tuple(jobs), remarks, Path(path).name, Counter(trace.excluded), trace)
+    asked = [
+        requests.get(lines.get(job_id, job_id)) or ResourceRequest(tasks=nodes)
+        for job_id, nodes in zip(ids, table.column("nodes").tolist(), strict=True)
+    ]
+    times = [column.tolist() for column in (table.queued, table.column("walltime"), table.column("runtime"))]
+    starts = [None if math.isnan(start) else start for start in table.starts.tolist()]
+    jobs = tuple(map(RecordedJob, ids, *times, starts, table.texts("user"), asked))
+    return LogRequests(jobs, remarks, Path(path).name, Counter(trace.excluded), trace)
 
 
-def _request(raw: Mapping[str, str], remarks: Counter[str]) -> ResourceRequest:
+@lru_cache(4096)  # most jobs ask for what another one did
+def _request(columns: tuple[tuple[str, str], ...]) -> tuple[ResourceRequest, Mapping[str, int]]:
+    """The request in raw columns, and remarks on their interpretation."""
+    remarks: Counter[str] = Counter()
     try:
-        return request_of_row(raw, remarks)
+        return request_of_row(dict(columns), remarks), remarks
     except ValueError:
         remarks[BROKEN] += 1
-        return ResourceRequest()
+        return ResourceRequest(), remarks
 
 
 # SWF.
@@ -508,7 +519,8 @@ def _table_jobs(data: bytes, path: str | Path, layout: Layout) -> LogRequests:
         if submit is None or runtime is None or not runtime > 0:
             excluded["no runtime" if runtime is not None else "never ran"] += 1
             continue
-        request = _request(read(row), remarks)
+        request, noted = _request(tuple(read(row).items()))
+        remarks.update(noted)
         if request.gpus and cells.is_fraction(row):
             remarks[FRACTION] += 1
         if layout.whole_nodes:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
 from holdfast.experiments.figures.style import FONT, INK, dress, panel_letters
 from holdfast.experiments.recordings.time_windows import Window
-from holdfast.simulator.results.recording import Recording, requested_walltime
+from holdfast.simulator.results.recording import Recording, requested_walltimes
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.units import SECOND
 
@@ -31,7 +31,7 @@ _MOST_SIZES = 10
 
 
 def wait_cells(
-    nodes: Sequence[int], walltimes: Sequence[float], waits: Sequence[float], quantile: float
+    nodes: ArrayLike, walltimes: ArrayLike, waits: ArrayLike, quantile: float
 ) -> tuple[list[str], list[str], Floats, Floats]:
     """Waits by size and walltime.
 
@@ -111,18 +111,13 @@ def plot_wait_map(
     if not 0 < quantile < 1:
         raise ParameterError("quantile", "a number between 0 and 1", quantile)
     opens, closes = (window or Window()).bounds(recording)
-    chosen = [
-        (record.nodes, requested_walltime(recording, recording.job[record.job_id]) / SECOND, record.wait)
-        for record in recording.records
-        if record.submit is not None
-        and record.start is not None
-        and record.status != "cancelled"
-        and opens <= record.submit - recording.origin <= closes
-    ]
-    if not chosen:
+    records = recording.records
+    submits = records.columns["submit"] - recording.origin
+    chosen = records.came & records.started & ~records.have("cancelled") & (opens <= submits) & (submits <= closes)
+    if not chosen.any():
         raise InputError("no job was submitted in this window")
-    nodes, walltimes, waits = zip(*chosen, strict=True)
-    sizes, lengths, counts, values = wait_cells(nodes, walltimes, [wait / SECOND for wait in waits], quantile)
+    walltimes, waits = requested_walltimes(recording)[chosen] / SECOND, records.wait[chosen] / SECOND
+    sizes, lengths, counts, values = wait_cells(records.columns["nodes"][chosen], walltimes, waits, quantile)
     longest = float(np.nanmax(values))
     marks = [mark for mark in _MARKS if mark[0] <= max(longest, 1.0)]
     norm = LogNorm(marks[0][0], max(longest, 1.0), clip=True)

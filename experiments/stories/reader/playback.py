@@ -20,7 +20,7 @@ from holdfast.policies.mechanism import BASELINE
 from holdfast.simulator.machine.actual_outcomes import COMPLETED, SAVED
 from holdfast.simulator.machine.decisions import Decision
 from holdfast.simulator.machine.event_log import Entry
-from holdfast.simulator.machine.job_factory import begin_run, job_state
+from holdfast.simulator.machine.job_factory import begin_run, job_states
 from holdfast.simulator.machine.job_state import JobState
 from holdfast.simulator.machine.node_accounts import Run
 from holdfast.simulator.machine.node_use import Usage
@@ -70,13 +70,8 @@ class Playback:
         self._giver: tuple[str, int | None] = ("unknown", None)
         self._due: dict[int, int] = {}
         self._holdings = HeldNodes()
-        ranks = {job_id: rank for rank, job_id in enumerate(sorted(self.lives))}
-        self._states: dict[int, JobState] = {
-            job.job_id: job_state(
-                job, row, ranks[job.job_id], recording.origin, recording.options, baseline=self._baseline
-            )
-            for row, job in enumerate(recording.table)
-        }
+        states = job_states(recording.table, recording.origin, recording.options, baseline=self._baseline)
+        self._states: dict[int, JobState] = {state.job_id: state for state in states}
         asked: dict[int, list[ReservationRecord]] = defaultdict(list)
         for item in all_reservations(recording):
             asked[item.job_id].append(item)

@@ -14,7 +14,7 @@ from holdfast.experiments import cli
 from holdfast.experiments.recordings.row_checks import sound_decisions, sound_entries, sound_records, sound_samples
 from holdfast.simulator import simulate
 from holdfast.simulator.machine.decisions import Decision
-from holdfast.simulator.results.records import JobRecord, Records, whole_column
+from holdfast.simulator.results.records import JobRecord, Records, Samples, whole_column
 from holdfast.workloads.ground.errors import InputError, TraceError
 from holdfast.workloads.table.job_table import write_job_table
 from tests.search.cases import seeded_case
@@ -27,8 +27,10 @@ def rows(entries: Any) -> Iterator[tuple[int, Any]]:
     return ((line, entry._asdict()) for line, entry in enumerate(entries, start=2))
 
 
-def samples(found: Any) -> Iterator[tuple[int, Any]]:
-    return ((line, dict(enumerate(sample[:5]))) for line, sample in enumerate(found, start=2))
+def sound_course(found: Any, nodes: int, entries: Any) -> Samples:
+    """Samples as they stand in the columns of a file."""
+    columns = {place: whole_column([sample[place] for sample in found]) for place in range(5)}
+    return sound_samples(columns, PATH, range(2, 2 + len(found)), nodes, entries)
 
 
 def sound(records: Iterable[JobRecord], first: int) -> Records:
@@ -57,7 +59,7 @@ def test_what_the_simulator_writes_is_sound(count: int) -> None:
             assert entries == list(result.entries)
             decisions = list(result.decisions or ())
             assert list(sound_decisions(rows(decisions), PATH)) == decisions
-            assert len(list(sound_samples(samples(result.samples), PATH, case.nodes, entries))) == len(result.samples)
+            assert sound_course(result.samples, case.nodes, entries) == result.samples
     assert checked > count // 2
 
 
@@ -134,11 +136,14 @@ def test_the_line_is_that_of_the_broken_row() -> None:
         (lambda found: found[:1] + found, "its time is not after that of the line above"),
         (lambda found: found[:-1], "has a time that is not in this table"),
         (lambda found: [(*found[0][:1], 3, *found[0][2:]), *found[1:]], "from 0 to the 2 of the machine"),
+        (lambda found: [*found[:1], (*found[1][:4], None), *found[2:]], r":3: a cell is empty"),
+        (lambda found: [*found[:1], (*found[1][:4], -1), (0,) * 5], r":3: busy and held nodes"),
+        (lambda found: [], r":1: the event log has a time"),
     ],
 )
 def test_an_altered_course_is_refused(change: Any, sentence: str) -> None:
     with pytest.raises(TraceError, match=sentence):
-        list(sound_samples(samples(change(list(RESULT.samples))), PATH, 2, RESULT.entries))
+        sound_course(change(list(RESULT.samples)), 2, RESULT.entries)
 
 
 DECIDED = [Decision(0, "promise", 1, at=5), Decision(1, "victim", 1, 2, 3, loss=4), Decision(2, "reason", why="so")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,7 +19,7 @@ from holdfast.workloads.logs.cleaning import Intake, OutOfBoundsError, Records, 
 from holdfast.workloads.logs.readers import read_trace
 from holdfast.workloads.logs.swf import parse_swf, read_long_swf
 from holdfast.workloads.logs.swf_loop import KINDS, read_lines
-from holdfast.workloads.logs.trace import Trace
+from holdfast.workloads.logs.trace import Trace, TraceJob
 from tests.golden.tables import swf
 from tests.reference.intake import clean_records
 from tests.support.seeds import in_parts
@@ -163,6 +164,29 @@ def test_a_trace_takes_rows_and_columns_alike() -> None:
         if trace.jobs.kinds[name] != "text":
             assert np.array_equal(rows.jobs.column(name), column, equal_nan=trace.jobs.kinds[name] == "time")
     assert rows.on_machine(4).jobs == trace.on_machine(4).jobs
+
+
+def test_columns_of_texts_are_replaced_in_rows_and_columns_alike() -> None:
+    trace = parse_swf(swf(5, 100), "a.swf")
+    queues = [("", "new", trace.jobs[0].user)[place % 3] for place in range(len(trace.jobs))]
+    for jobs in (trace.jobs, Trace(tuple(trace.jobs)).jobs):
+        named = jobs.with_texts(partition=queues)
+        assert [job.partition for job in named] == queues
+        assert [job.user for job in named] == [job.user for job in trace.jobs]
+
+
+@pytest.mark.parametrize("as_rows", [False, True])
+def test_a_frame_has_the_fields_that_the_log_records(as_rows: bool) -> None:
+    pytest.importorskip("pandas")
+    trace = parse_swf(swf(5, 100), "a.swf")
+    frame = (Trace(tuple(trace.jobs)) if as_rows else trace).frame
+    for item in fields(TraceJob):
+        values = [getattr(job, item.name) for job in trace.jobs]
+        if item.name in frame:
+            found = [None if value != value else value for value in frame[item.name].tolist()]
+            assert found == values
+        elif item.name not in ("preceding", "think_time"):
+            assert not any(values)
 
 
 @pytest.mark.filterwarnings("error")
