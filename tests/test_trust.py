@@ -261,6 +261,7 @@ NOTHING = "holds numbers, dates and labels alone"
 FILES = {
     "experiments/commands/explain.py": "result, order",
     "experiments/commands/machine.py": NOTHING,
+    "experiments/commands/options/snapshots.py": NOTHING,
     "experiments/commands/plot.py": NOTHING,
     "experiments/commands/submit.py": "the strategy of a plan is a label",
     "experiments/forecast/back_test_cache.py": NOTHING,
