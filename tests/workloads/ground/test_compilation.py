@@ -227,7 +227,7 @@ def test_nothing_else_imports_numba() -> None:
 
 @pytest.mark.system
 def test_a_plan_survives_a_damaged_cache(home: Path) -> None:
-    words = ["plan", "exponential", "--mean", "8h", "--checkpoint", "6m", "--restart", "6m", "--n", "900"]
+    words = ["plan", "exponential", "--mean", "8h", "--checkpoint", "6m", "--restart", "6m", "--n", "2500"]
     code = "import sys, holdfast.experiments.cli as cli; sys.exit(cli.main(sys.argv[1:]))"
 
     def plan() -> tuple[str, str]:
