@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -423,7 +424,8 @@ def test_a_distribution_that_ends_before_a_known_limit_has_one_cell_more() -> No
 
 
 def test_quantiles_far_outside_print_no_warning_of_scipy() -> None:
+    # Later versions of scipy than 1.12 report an overflow there.
     frozen = stats.invgauss(0.02639)
-    with pytest.warns(RuntimeWarning):
-        frozen.isf(1e-100)
-    assert distributions.from_scipy(frozen).isf(1e-100) > frozen.isf(1e-30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert distributions.from_scipy(frozen).isf(1e-100) > frozen.isf(1e-30)
