@@ -10,7 +10,7 @@ from holdfast.experiments.commands.options.arguments import TrustOption, check_o
 from holdfast.experiments.commands.options.log_replays import SOURCE, is_log, replay_log
 from holdfast.experiments.recordings.time_windows import Window
 from holdfast.workloads.ground.parameters import Parameter
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["Arguments", "main"]
 
@@ -58,4 +58,4 @@ def main(arguments: Arguments) -> None:
     shown = write_gantt(arguments.output, recording, window, shlex.join(words), allocations=allocations, pools=pools)
     print(node_share_sentence(recording, window))
     size = Path(arguments.output).stat().st_size
-    print(f"{number_of(shown, 'jobs')} under {recording.name} drawn in {arguments.output} ({size / 1e6:.1f} MB)")
+    print(f"{count_text(shown, 'jobs')} under {recording.name} drawn in {arguments.output} ({size / 1e6:.1f} MB)")

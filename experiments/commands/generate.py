@@ -9,7 +9,7 @@ from typing import Annotated
 from holdfast.experiments.commands.options.arguments import PaperReading
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.parameters import Parameter, Seconds, Seed, wholes
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.theta.year import LARGEST
 
 __all__ = ["Arguments", "main"]
@@ -56,7 +56,7 @@ def main(arguments: Arguments) -> None:
     if arguments.maintenance is not None:
         year = replace(year, maintenance=arguments.maintenance / 3600)
     trace = generate(year, seed=arguments.seed)
-    written = f"{number_of(len(trace.jobs), 'jobs')} written to {arguments.output}"
+    written = f"{count_text(len(trace.jobs), 'jobs')} written to {arguments.output}"
     if is_table:
         from holdfast.workloads.hybrid.assignment import as_rigid
         from holdfast.workloads.table.job_table import write_job_table

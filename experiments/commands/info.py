@@ -19,7 +19,7 @@ from holdfast.experiments.commands.options.machine_options import MachineFile, c
 from holdfast.experiments.terminal import fill, printed_text, warn
 from holdfast.workloads.ground.parameters import Nodes, Parameter
 from holdfast.workloads.ground.units import SECOND
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,7 +124,7 @@ def _machine_rows(trace: Trace, nodes: int, workload: MachineWorkload | None) ->
     shape = _processors(trace) if workload is None else _shape(workload, trace.unit)
     return [
         ("format", f"{trace.format}{named}{chosen}"),
-        ("machine", f"{number_of(nodes, trace.unit)}{shape}"),
+        ("machine", f"{count_text(nodes, trace.unit)}{shape}"),
     ]
 
 
@@ -184,8 +184,8 @@ def _shape(workload: MachineWorkload, unit: str) -> str:
     """Nodes, where sizes count something else, and partitions of a machine."""
     machine = workload.machine
     count = len(machine.partitions)
-    nodes = "" if unit == "nodes" else f" of {number_of(machine.size, 'nodes')}"
-    return f"{nodes} in {number_of(count, 'partitions')}"
+    nodes = "" if unit == "nodes" else f" of {count_text(machine.size, 'nodes')}"
+    return f"{nodes} in {count_text(count, 'partitions')}"
 
 
 def _simulate(trace: Trace, nodes: int, workload: MachineWorkload | None) -> Result:
@@ -212,7 +212,7 @@ def _processors(trace: Trace) -> str:
     if trace.unit == "nodes" or not procs or not nodes or procs % nodes:
         return ""
     each = procs // nodes
-    return f"; by the header {nodes:,} nodes of {number_of(each, 'processors')}: --procs-per-node {each} counts nodes"
+    return f"; by the header {nodes:,} nodes of {count_text(each, 'processors')}: --procs-per-node {each} counts nodes"
 
 
 def _life(trace: Trace) -> list[tuple[str, str]]:
@@ -232,7 +232,7 @@ def _life(trace: Trace) -> list[tuple[str, str]]:
         rows.append(
             (
                 "dependencies",
-                f"{number_of(following, 'jobs')} after another one, {thinking:,} of them with a think time",
+                f"{count_text(following, 'jobs')} after another one, {thinking:,} of them with a think time",
             )
         )
     return rows
@@ -285,13 +285,13 @@ def _waits(trace: Trace, result: Result | None) -> list[tuple[str, str]]:
     summary = wait_summary(recorded[known]) if count else "the trace records none"
     some = 0 < count < len(recorded)
     if result is None:
-        return [("wait, recorded", f"{summary}; for {number_of(count, 'jobs')}" if some else summary)]
+        return [("wait, recorded", f"{summary}; for {count_text(count, 'jobs')}" if some else summary)]
     ran, simulated = result.records.started, result.records.wait / SECOND
     if not ran.any():
         return [("wait, FCFS/EASY", "no job starts"), ("wait, recorded", summary)]
     rows = [("wait, FCFS/EASY", wait_summary(simulated[ran])), ("wait, recorded", summary)]
     if some and (known & ran).any():
         rows.append(
-            ("", f"for {number_of(count, 'jobs')}; simulated for these: {wait_summary(simulated[known & ran])}")
+            ("", f"for {count_text(count, 'jobs')}; simulated for these: {wait_summary(simulated[known & ran])}")
         )
     return rows

@@ -20,7 +20,7 @@ from holdfast.workloads.ground.parameters import (
     number,
     wholes,
 )
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -288,7 +288,7 @@ def _distribution(
     # The range shows runtimes that were read in a wrong unit.
     reach = f"{walltime_text(runs.min())} to {walltime_text(runs.max())}"
     origin = (
-        f"{number_of(len(runs), 'past runs')} of {Path(arguments.runs).name}, {reach}, fitted by {report.chosen.name}"
+        f"{count_text(len(runs), 'past runs')} of {Path(arguments.runs).name}, {reach}, fitted by {report.chosen.name}"
     )
     return report.chosen.good(), runs, origin, fit_table(report.rows())
 

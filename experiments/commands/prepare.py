@@ -17,7 +17,7 @@ from holdfast.experiments.commands.options.lifecycle_options import Life
 from holdfast.experiments.terminal import fill, warn
 from holdfast.experiments.traces.description import composition, describe_reading, need_jobs
 from holdfast.workloads.ground.parameters import Group, Nodes, Parameter, Seed
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.hybrid.type_mix import PREPARING, Assignment
 
 __all__ = ["Arguments", "main"]
@@ -63,13 +63,13 @@ def main(arguments: Arguments) -> None:
 
         write_swf(trace, arguments.output)
         print(describe_reading(trace))
-        print(f"{number_of(len(trace.jobs), 'jobs')} written to {arguments.output}")
+        print(f"{count_text(len(trace.jobs), 'jobs')} written to {arguments.output}")
         return
     jobs, remarks = life.of_jobs(trace, assign(trace, assignment, seed=arguments.seed))
     write_job_table(jobs, arguments.output)
     print(describe_reading(trace) + remarks)
     print(fill(composition(jobs, trace.unit, spot_jobs(trace, assignment.types)), rest="  "))
-    print(f"{number_of(len(jobs), 'jobs')} written to {arguments.output}")
+    print(f"{count_text(len(jobs), 'jobs')} written to {arguments.output}")
     lopsided = imbalance(trace, jobs, assignment)
     if lopsided:
         warn("prepare", lopsided)

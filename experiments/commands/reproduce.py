@@ -9,7 +9,7 @@ from holdfast.experiments.commands.options.arguments import TrustOption, check_o
 from holdfast.experiments.terminal import note, warn
 from holdfast.workloads.ground.parameters import Parameter, Seed, wholes
 from holdfast.workloads.ground.release import VERSION
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -138,7 +138,7 @@ def _check_artefact(arguments: Arguments, check: str) -> int:
             for line in lines:
                 print(f"{item.id}: {line}")
     count = len(done)
-    same = f"{count - other} of {number_of(count, 'experiments')} came out with the same bytes"
+    same = f"{count - other} of {count_text(count, 'experiments')} came out with the same bytes"
     timed = [item.id for item in done if found[item.id].experiment.clocked]
     print(same + (f"; times measured by the clock were not compared ({', '.join(timed)})" if timed else ""))
     return int(other > 0)
@@ -163,7 +163,7 @@ def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Don
     from holdfast.experiments.study.reproduction import reproduce
 
     known = how.catalogue()
-    count = number_of(len(chosen), "experiments")
+    count = count_text(len(chosen), "experiments")
     note(f"{count}, up to {how.workers} at a time, into {how.directory}")
     note(_expected_cost(chosen, how))
     with write_lock(how.directory):

@@ -11,7 +11,7 @@ from holdfast.experiments.commands.options.outage_options import unused_outages_
 from holdfast.experiments.commands.options.run_options import LISTED, RunOptions
 from holdfast.experiments.output.signals import Interrupted
 from holdfast.experiments.terminal import fill, printed_text, warn
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -214,7 +214,7 @@ def _window_line(answer: RunAnswer) -> str:
     if answer.measurement.window == (0.0, 0.0) and all(result.begin is None for result in answer.results):
         return ""
     counts = [int(row["jobs"]) for row in answer.summaries]
-    jobs = f"{min(counts):,} to " * (min(counts) < max(counts)) + number_of(max(counts), "jobs")
+    jobs = f"{min(counts):,} to " * (min(counts) < max(counts)) + count_text(max(counts), "jobs")
     text = f"measured: {jobs}, without those of a warmup, of a cooldown, or submitted before a starting state"
     if answer.measurement.window == (0.0, 0.0):
         return text

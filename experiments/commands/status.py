@@ -9,7 +9,7 @@ from typing import Annotated
 from holdfast.experiments.commands.options.arguments import check_outputs, json_file
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.parameters import Parameter
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["Arguments", "main"]
 
@@ -58,7 +58,7 @@ def main(arguments: Arguments) -> None:
         else:
             missing = sum(job not in entries for job in remains.jobs.values())
             if missing:
-                lack = f"the accounting lacks {missing:,} of {number_of(len(remains.jobs), 'jobs')}"
+                lack = f"the accounting lacks {missing:,} of {count_text(len(remains.jobs), 'jobs')}"
                 warn("status", f"{lack}: {_UNKNOWN}")
     found = locate_sequence(sequence, remains, entries)
     if arguments.json:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from holdfast.workloads.ground.errors import InputError, OutputError, ParameterError
 from holdfast.workloads.ground.parameters import Nodes, Parameter, Values, times, wholes
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["KEPT", "USAGE", "Arguments", "main"]
 
@@ -129,7 +129,7 @@ def main(arguments: Arguments) -> None:
         print(f"written to {arguments.output}; nothing is submitted: look at the scripts, then repeat it with --go")
         return
     submit(directory)
-    print(f"submitted {number_of(len(links), 'jobs')}; these commands show and cancel them:")
+    print(f"submitted {count_text(len(links), 'jobs')}; these commands show and cancel them:")
     print(f"  holdfast status {shlex.quote(arguments.output)}")
     print(f"  bash {shlex.quote(str(Path(arguments.output) / 'cancel.sh'))}")
 

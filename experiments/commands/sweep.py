@@ -10,7 +10,7 @@ from holdfast.experiments.commands.options.aggregate_options import AGAINST, MET
 from holdfast.experiments.commands.options.arguments import PaperReading, TrustOption
 from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.parameters import Parameter, wholes
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from holdfast.experiments.sweeps import Sweep
@@ -84,7 +84,9 @@ def main(arguments: Arguments) -> int:
     )
     failed = len(result.failures)
     total = result.stored + result.computed + failed
-    print(f"{number_of(total, 'runs')}: {result.stored:,} were stored, {result.computed:,} done now, {failed:,} failed")
+    print(
+        f"{count_text(total, 'runs')}: {result.stored:,} were stored, {result.computed:,} done now, {failed:,} failed"
+    )
     print_aggregates(result.aggregates, result.differences, arguments.metrics)
     print(f"the tables are in {arguments.output}: one row a run in summary.csv")
     if (sweep.measure.warmup, sweep.measure.cooldown) != (0.0, 0.0):
@@ -94,7 +96,7 @@ def main(arguments: Arguments) -> int:
             warn("sweep", sentence)
     if failed:
         reasons = len({failure.error for failure in result.failures})
-        which = f"{number_of(failed, 'runs')} failed for {number_of(reasons, 'reasons')}"
+        which = f"{count_text(failed, 'runs')} failed for {count_text(reasons, 'reasons')}"
         warn("sweep", f"{which}; all are in {arguments.output}/failures.json")
     return 1 if failed else 0
 
@@ -108,4 +110,4 @@ def _list(sweep: Sweep, output: str) -> None:
     done = {run.key for run in runs if place.is_dir() and Store(place).read(run) is not None}
     for run in runs:
         print(f"{run.key[:12]}  {'stored ' if run.key in done else 'missing'}  {run.label}")
-    print(f"{number_of(len(runs), 'runs')}: {len(done):,} are stored, {len(runs) - len(done):,} missing")
+    print(f"{count_text(len(runs), 'runs')}: {len(done):,} are stored, {len(runs) - len(done):,} missing")

@@ -22,7 +22,7 @@ from holdfast.simulator.results.records import JobRecord
 from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.files import atomic_open
 from holdfast.workloads.ground.units import SECOND, format_seconds
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.logs.swf_writer import note_holds
 
 __all__ = ["COLUMNS", "BatsimExport"]
@@ -85,7 +85,7 @@ class BatsimExport:
             for rows in self._jobs(recording):
                 file.writelines(",".join(row) + "\n" for row in rows)
                 jobs, lines = jobs + 1, lines + len(rows)
-        return number_of(jobs, "jobs") + (f" in {number_of(lines, 'lines')}" if lines > jobs else "")
+        return count_text(jobs, "jobs") + (f" in {count_text(lines, 'lines')}" if lines > jobs else "")
 
     def _jobs(self, recording: Recording) -> Iterator[list[list[str]]]:
         """The lines of each job that was submitted, in the order of the job table; cells as in :data:`COLUMNS`."""

@@ -23,7 +23,7 @@ from holdfast.simulator.results.run_table import LoggedRun, runs
 from holdfast.workloads.ground.files import atomic_open
 from holdfast.workloads.ground.job_ids import job_id_text
 from holdfast.workloads.ground.units import SECOND
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.table.job import JobType
 
 __all__ = ["export_perfetto", "trace_events"]
@@ -75,7 +75,7 @@ def trace_events(recording: Recording) -> list[Event]:
 def _names(recording: Recording, lanes: Mapping[str, Lanes], used: set[int]) -> Iterator[Event]:
     """Names of the processes and threads, and their order."""
     yield from _name(
-        "process", _MACHINE, 0, f"machine: {number_of(recording.nodes, 'nodes')}, {recording.name}", _MACHINE
+        "process", _MACHINE, 0, f"machine: {count_text(recording.nodes, 'nodes')}, {recording.name}", _MACHINE
     )
     for title, pid in _PROCESSES.items():
         if pid in used:
@@ -147,7 +147,7 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
         }  # fmt: skip
         if len(own) > 1 or any(span.kind == WARNED for span in own):
             for span in own:
-                title = "warning" if span.kind == WARNED else number_of(size(span.nodes), "nodes")
+                title = "warning" if span.kind == WARNED else count_text(size(span.nodes), "nodes")
                 about = {"nodes": size(span.nodes), "ranges": format_ranges(span.nodes)}
                 if span.kind == WARNED:
                     about["cause"] = causes.get((span.job_id, span.start), "")
@@ -204,7 +204,7 @@ def _holding_events(spans: list[Span], process: str, title: str, lanes: dict[str
         where = {"pid": _PROCESSES[process], "tid": _thread(process, lane)}
         parts = [(f"{title} {job_id_text(abs(job_id))}", own[0].start, end, own[0])]
         if len(own) > 1:
-            parts += [(number_of(size(span.nodes), "nodes"), span.start, span.end, span) for span in own]
+            parts += [(count_text(size(span.nodes), "nodes"), span.start, span.end, span) for span in own]
         for name, begin, stop, span in parts:
             details = {"job": job_id, "nodes": size(span.nodes), "ranges": format_ranges(span.nodes)}
             yield {**_complete(name, span.kind, begin, stop), **where, "args": details}

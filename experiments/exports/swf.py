@@ -18,7 +18,7 @@ from holdfast.simulator.results.recording import Recording, job_reservations, re
 from holdfast.simulator.results.records import JobRecord
 from holdfast.simulator.results.run_table import LoggedRun
 from holdfast.workloads.ground.units import to_ticks
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.logs.swf_writer import CANCELLED, CONVERSION, SwfJob, note_holds, number_names, write_lines
 from holdfast.workloads.table.job import JobType
 
@@ -66,8 +66,8 @@ class SwfExport:
         held = note_holds(path, "SWF", sum(record.eligible is not None for record in came))
         renamed = {"users": users_renamed, "groups (projects)": groups_renamed}
         write_lines(path, self._directives(recording, len(came), len(lines), renamed, held), lines)
-        return number_of(len(came), "jobs") + (
-            f" in {number_of(len(lines), 'lines')}" if len(lines) > len(came) else ""
+        return count_text(len(came), "jobs") + (
+            f" in {count_text(len(lines), 'lines')}" if len(lines) > len(came) else ""
         )
 
     def _lines(
@@ -135,7 +135,7 @@ class SwfExport:
         yield from (("Note", note) for note in held)
         absent = len(recording.records) - jobs
         if absent:
-            yield "Note", f"left out: {number_of(absent, 'jobs')}, never submitted (no-show)"
+            yield "Note", f"left out: {count_text(absent, 'jobs')}, never submitted (no-show)"
         for what, changed in renamed.items():
             if changed:
                 yield "Note", f"{what} are numbered in the order of their first appearance"

@@ -36,7 +36,7 @@ from holdfast.workloads.distributions import DiscreteDistribution, Distribution,
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.numbers import is_whole
 from holdfast.workloads.ground.units import LARGEST_TIME
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.machines.request import ResourceRequest
 from holdfast.workloads.outages.failures import FailureRate
 
@@ -411,7 +411,7 @@ def _check_size(size: int, factor: float, state: MachineState) -> None:
     if not (is_whole(size, 1) and size <= state.nodes):
         raise ParameterError("nodes", f"a whole number from 1 to the {state.nodes:,} nodes of the machine", size)
     if not 0 < factor <= LARGEST_TIME:
-        raise ParameterError(f"runtime on {number_of(size, 'nodes')}", "a multiple above 0 of the runtime", factor)
+        raise ParameterError(f"runtime on {count_text(size, 'nodes')}", "a multiple above 0 of the runtime", factor)
 
 
 def _check_walltime(walltime: float, name: str = "walltimes") -> float:

@@ -25,7 +25,7 @@ from holdfast.simulator.options import Options
 from holdfast.simulator.start_times import first_starts
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.numbers import is_whole
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.outages.failures import FailureRate
 
 __all__ = ["LEVELS", "WITHIN", "Forecast", "forecast", "machine_starts", "simulate_starts"]
@@ -67,7 +67,7 @@ class Forecast:
     record: TrackRecord = field(default_factory=TrackRecord)
 
     def __repr__(self) -> str:
-        return f"<Forecast of {number_of(len(self.ids), 'jobs')}, {number_of(len(self.starts), 'draws')}>"
+        return f"<Forecast of {count_text(len(self.ids), 'jobs')}, {count_text(len(self.starts), 'draws')}>"
 
     @property
     def waits(self) -> npt.NDArray[np.float64]:

@@ -19,7 +19,7 @@ from holdfast.experiments.forecast.seen_job import SeenJob
 from holdfast.simulator.machine.prior_state import PastUsage, PriorState
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.job_ids import job_id_text, job_number
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.logs.cancellations import keep_cancelled_jobs
 from holdfast.workloads.logs.clock import LogClock
 from holdfast.workloads.logs.node_names import NamedNodes, NodeNumbers
@@ -81,14 +81,14 @@ class MachineState:
         for job in self.jobs:
             if job.nodes > self.nodes:
                 raise InputError(
-                    f"{self.source}: job {job_id_text(job.job_id)} requests {number_of(job.nodes, self.unit)}, but the "
-                    f"machine has only {number_of(self.nodes, self.unit)}"
+                    f"{self.source}: job {job_id_text(job.job_id)} requests {count_text(job.nodes, self.unit)}, but "
+                    f"the machine has only {count_text(self.nodes, self.unit)}"
                 )
         used = sum(job.nodes for job in self.running)
         if used > self.nodes:
             raise InputError(
-                f"{self.source}: the {number_of(len(self.running), 'running jobs', 'use')} "
-                f"{number_of(used, self.unit)}, but the machine has only {number_of(self.nodes, self.unit)}"
+                f"{self.source}: the {count_text(len(self.running), 'running jobs', 'use')} "
+                f"{count_text(used, self.unit)}, but the machine has only {count_text(self.nodes, self.unit)}"
             )
 
     @classmethod

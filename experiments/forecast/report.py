@@ -14,7 +14,7 @@ from holdfast.experiments.tables import render
 from holdfast.workloads.ground.columns import Quantity
 from holdfast.workloads.ground.job_ids import job_id_text
 from holdfast.workloads.ground.units import walltime_text
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = [
     "FROM_NOW",
@@ -69,7 +69,7 @@ def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | N
     ahead = [other for other, _ in forecast.before(job_id)]
     if ahead:
         named = ", ".join(map(job_id_text, ahead[:_MOST]))
-        text += f" {number_of(len(ahead), 'waiting jobs', 'usually start')} before it"
+        text += f" {count_text(len(ahead), 'waiting jobs', 'usually start')} before it"
         text += f": {named}." if len(ahead) <= _MOST else f", the surest {named}."
     return " ".join([text, *map(quality_sentence, forecast.qualities([job_id]))])
 
@@ -203,7 +203,7 @@ def advice_sentence(advice: Advice) -> str:
 
 
 def _request_text(request: Request) -> str:
-    return f"{number_of(request.nodes, 'nodes')} for {walltime_text(request.walltime)}"
+    return f"{count_text(request.nodes, 'nodes')} for {walltime_text(request.walltime)}"
 
 
 def _span(seconds: float) -> str:

@@ -19,7 +19,7 @@ from holdfast.experiments.recordings.time_windows import Window
 from holdfast.simulator.results.recording import Recording
 from holdfast.workloads.ground.files import atomic_open
 from holdfast.workloads.ground.release import VERSION
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["write_gantt"]
 
@@ -106,7 +106,7 @@ def _json(value: Any) -> str:
 def _about(columns: Mapping[str, Any], zone: str) -> str:
     """Describe the page in one line."""
     number = len(columns["jobs"]["id"])
-    summary = f"{number_of(number, 'jobs')} on {number_of(columns['nodes'], columns['unit'])}, "
+    summary = f"{count_text(number, 'jobs')} on {count_text(columns['nodes'], columns['unit'])}, "
     first, last = columns["base"], columns["base"] + columns["length"]
     if columns["dates"]:
         days = [datetime.fromtimestamp(second, UTC) for second in (first, last - 1)]

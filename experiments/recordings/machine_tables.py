@@ -15,7 +15,7 @@ from holdfast.simulator.resources.machine_metrics import partition_rows, resourc
 from holdfast.simulator.results.measured_simulation import MeasuredWindow, records_in_window
 from holdfast.simulator.results.pool import pool_rows
 from holdfast.workloads.ground.columns import Quantity
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["blocked_jobs_warning", "machine_text", "write_machine_tables"]
 
@@ -84,7 +84,7 @@ def blocked_jobs_warning(result: Result) -> str:
     lives = list(zip(replay.jobs, replay.starts, replay.gone, strict=True))
     never = sum(start is None and gone is None for _, start, gone in lives)
     again = sum(start is None and gone is not None and job.cancelled_at is None for job, start, gone in lives)
-    counts = [number_of(never, "jobs", "never start")] * (never > 0)
+    counts = [count_text(never, "jobs", "never start")] * (never > 0)
     counts += [f"{again:,} never run{'s' * (again == 1)} again"] * (again > 0)
     depends = ", or such a job must end first" if any(job.preceding is not None for job in replay.jobs) else ""
     reason = f"a limit never allows the nodes that the placement chooses{depends}"

@@ -29,7 +29,7 @@ from holdfast.workloads.ground.columns import Metric, Quantity
 from holdfast.workloads.ground.errors import InputError, UnknownNameError
 from holdfast.workloads.ground.job_ids import job_id_text
 from holdfast.workloads.ground.units import SECOND
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.table.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Gains:
             )
         if self.unmeasured:
             paragraphs.append(
-                f"left out: {number_of(self.unmeasured, 'jobs')} of a warmup, of a cooldown, or submitted before a "
+                f"left out: {count_text(self.unmeasured, 'jobs')} of a warmup, of a cooldown, or submitted before a "
                 "starting state"
             )
         if left_out:

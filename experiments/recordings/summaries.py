@@ -10,7 +10,7 @@ from holdfast.experiments.tables import columns_with_values, is_known, render
 from holdfast.experiments.terminal import escape, fill
 from holdfast.simulator.results.catalogue import metric
 from holdfast.workloads.ground.columns import Quantity
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = [
     "by_label",
@@ -102,7 +102,7 @@ def starvation(summaries: Sequence[Mapping[str, Any]]) -> str:
     'starved: 12 jobs of sjf started more than a week after the first start of a later job'
     """
     counts = [(row["mechanism"], int(row["starved"])) for row in by_label(summaries) if is_known(row.get("starved"))]
-    found = [f"{number_of(count, 'jobs')} of {escape(name)}" for name, count in counts if count]
+    found = [f"{count_text(count, 'jobs')} of {escape(name)}" for name, count in counts if count]
     if not found:
         return ""
     return fill(f"starved: {', '.join(found)} started more than a week after the first start of a later job", rest="  ")

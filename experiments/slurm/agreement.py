@@ -20,7 +20,7 @@ from holdfast.simulator.resources.limit_columns import Owner
 from holdfast.simulator.simulation import simulate
 from holdfast.workloads.ground.columns import Quantity
 from holdfast.workloads.ground.units import to_seconds
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = [
     "AGREEMENT_COLUMNS",
@@ -243,7 +243,7 @@ def replay_summary(replay: Replay) -> str:
         any(other.submit > job.submit and job.queued <= other.start < job.start for other in jobs) for job in jobs
     )
     line = (
-        f"{replay.name}: {number_of(len(jobs), 'jobs')} on {number_of(replay.nodes, 'nodes')} "
+        f"{replay.name}: {count_text(len(jobs), 'jobs')} on {count_text(replay.nodes, 'nodes')} "
         f"in {span / 3600:.1f} h, utilisation "
         f"{work / span / replay.nodes:.2f}, mean wait {mean(job.wait for job in jobs):,.0f} s, "
         f"{sum(job.wait > 60 for job in jobs):,} waited over a minute, {passed:,} were passed"

@@ -21,7 +21,7 @@ from holdfast.policies.planning.plan import ReservationPlan
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.numbers import integer
 from holdfast.workloads.ground.units import to_ticks
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["ChainedJob", "run_chains"]
 
@@ -84,7 +84,7 @@ def run_chains(
             directory = folder / f"job-{number}"
             write_sequence(_chain(job, directory, program, spare), directory)
             submit(directory, environment=variables)
-        log(f"submitted {number_of(len(jobs), 'chains')}")
+        log(f"submitted {count_text(len(jobs), 'chains')}")
         begin = slurm.now()
     finally:
         slurm.call(["scontrol", "update", "PartitionName=batch", "State=UP"])

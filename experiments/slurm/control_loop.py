@@ -25,7 +25,7 @@ from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.files import read_text
 from holdfast.workloads.ground.numbers import is_number
 from holdfast.workloads.ground.units import SECOND, to_seconds
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.table.job import Job
 
 __all__ = ["serve"]
@@ -125,7 +125,7 @@ class _Loop:
         self._shown = len(self._controller.entries)
         self._controller.reports.clear()
         if self._seen:
-            self._report(f"goes on with {number_of(len(self._controller.left), 'jobs')}")
+            self._report(f"goes on with {count_text(len(self._controller.left), 'jobs')}")
 
     def run(self) -> list[Entry]:
         """Run until all jobs have ended, and nothing is reserved."""

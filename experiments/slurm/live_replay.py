@@ -24,7 +24,7 @@ from holdfast.experiments.slurm.lab import Lab
 from holdfast.experiments.slurm.submitted_jobs import Submit
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.numbers import integer
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.machines.slurm_limits import LIMIT_TABLES, enforces_limits
 from holdfast.workloads.machines.slurm_tables import parse_amounts
 
@@ -200,13 +200,13 @@ def replay_on(
                     raise
                 refused += 1
         log(
-            f"submitted {number_of(len(jobs), 'jobs')}, at most {late:.1f} s late"
+            f"submitted {count_text(len(jobs), 'jobs')}, at most {late:.1f} s late"
             + f", {refused:,} refused" * bool(refused)
         )
         while not set((reasons := _queued_jobs(slurm, jobs)).values()) <= _NEVER:
             time.sleep(max(1.0, 30.0 / slurm.speed))
         if reasons:
-            never = number_of(len(reasons), "jobs")
+            never = count_text(len(reasons), "jobs")
             log(f"cancelled {never} that could never start: {', '.join(sorted({*reasons.values()}))}")
             patiently(slurm, ["scancel", *map(str, reasons)])
             jobs = {number: submit for number, submit in jobs.items() if number not in reasons}

@@ -24,7 +24,7 @@ from holdfast.experiments.sweeps.background import Background
 from holdfast.experiments.tables import csv_lines, write_csv
 from holdfast.policies.order import ORDERS
 from holdfast.workloads.ground.errors import HoldfastError, InputError
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.logs.squeue import parse_queue
 from holdfast.workloads.logs.trace import Trace
 
@@ -166,7 +166,7 @@ class LiveTwin:
         state = self.state
         if not state.waiting:
             self._log(
-                f"{_clock(at)}: {number_of(len(state.running), 'jobs', 'run')}, none waits{self.scores.summary()}"
+                f"{_clock(at)}: {count_text(len(state.running), 'jobs', 'run')}, none waits{self.scores.summary()}"
             )
             return
         tests = tuple(self.scores.tests(at))
@@ -191,7 +191,7 @@ class LiveTwin:
             return
         write_csv(self._folder / f"forecast-{round(at)}.csv", rows, FORECAST_COLUMNS)
         self._store(self.scores.add(_start_forecast(at, row, tests.get(row["job_id"])) for row in rows))
-        running = number_of(len(self.state.running), "jobs", "run")
+        running = count_text(len(self.state.running), "jobs", "run")
         self._log(f"{_clock(at)}: {running}, {len(rows):,} wait and are forecast{self.scores.summary()}")
 
 

@@ -13,7 +13,7 @@ from holdfast.experiments.slurm.site_parameters import (
     PARTITION_LIMITS,
 )
 from holdfast.workloads.ground.errors import format_value
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.machines.slurm_conf import SiteConfiguration, is_set
 
 __all__ = ["has_whole_nodes", "limit_remarks", "node_remarks", "partition_remarks", "unknown_words"]
@@ -94,7 +94,7 @@ def _is_away(line: Mapping[str, str]) -> bool:
 
 def _nodes(site: SiteConfiguration, lines: list[dict[str, str]]) -> str:
     count = site.node_count(lines)
-    return number_of(count, "nodes")
+    return count_text(count, "nodes")
 
 
 def _list_names(names: list[str]) -> str:

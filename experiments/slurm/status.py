@@ -13,7 +13,7 @@ from holdfast.experiments.slurm.workdir import Record, Remains
 from holdfast.experiments.tables import render
 from holdfast.workloads.ground.columns import Quantity
 from holdfast.workloads.ground.units import walltime_text
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["SequenceStatus", "locate_sequence"]
 
@@ -94,7 +94,7 @@ class SequenceStatus:
         return "\n".join(lines)
 
     def _headline(self) -> str:
-        reservations = f"{self.ran} of {number_of(len(self.rows), 'reservations')} ran"
+        reservations = f"{self.ran} of {count_text(len(self.rows), 'reservations')} ran"
         if self.state == "done":
             return f"{self.name}: done after {walltime_text(self.runtime or 0)} of work; {reservations}"
         descriptions = {

@@ -19,7 +19,7 @@ from holdfast.simulator.results.records import JobRecord
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.job_ids import job_id_text
 from holdfast.workloads.ground.units import SECOND
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.logs.trace import trace_epoch
 from holdfast.workloads.machines.host_list import fold
 
@@ -87,7 +87,7 @@ class MachineStory:
         by_outages = sum(bool(run.by) for run in facts.preempted)
         by_others = len(facts.preempted) - by_outages
         earlier_runs = f"; outages ended {by_outages:,} of its runs" if by_outages else ""
-        earlier_runs += f"; it left or changed its nodes {number_of(by_others, 'times')}" if by_others else ""
+        earlier_runs += f"; it left or changed its nodes {count_text(by_others, 'times')}" if by_others else ""
         ran = "its last run took" if facts.preempted else "it ran for"
         return f"{job} {waited}{earlier_runs}; {ran} {_time(facts.end - self._last_start)}. {self.clock.about}"
 

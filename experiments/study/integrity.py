@@ -17,7 +17,7 @@ from holdfast.workloads.ground.checksums import is_sealed
 from holdfast.workloads.ground.documents import parse_json
 from holdfast.workloads.ground.errors import InputError, TraceError
 from holdfast.workloads.ground.files import decode_text, is_plain_file, read_bytes
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["Check", "checks"]
 
@@ -110,7 +110,7 @@ def _checks_of_directory(directory: Path) -> Iterator[Check]:
         if files := sorted(place.glob(f"*{BATCH}")):
             yield _check_lines(files, str(place))
         if old := [file for file in place.glob("*.json") if _OLD_RUN.fullmatch(file.name)]:
-            yield Check(f"{place}: {number_of(len(old), 'stored runs')} of an earlier version", sealed=False)
+            yield Check(f"{place}: {count_text(len(old), 'stored runs')} of an earlier version", sealed=False)
         if pieces := sorted((place / "pieces").glob("*.json")):
             faults = [str(fault) for fault in map(piece_fault, pieces) if fault is not None]
             yield Check(f"{place / 'pieces'}: {len(pieces):,} pieces of measurements", tuple(faults))
@@ -122,7 +122,7 @@ def _check_lines(files: list[Path], name: str) -> Check:
         runs, found = line_faults(path)
         count += runs
         faults += [str(fault) for fault in found]
-    return Check(f"{name}: {number_of(count, 'stored runs')}", tuple(faults))
+    return Check(f"{name}: {count_text(count, 'stored runs')}", tuple(faults))
 
 
 def _check_document(directory: Path, name: str) -> tuple[Check | None, set[str]]:
@@ -143,7 +143,7 @@ def _check_document(directory: Path, name: str) -> tuple[Check | None, set[str]]
         return Check(str(path), sealed=False), set()
     count = len(sealed.files)
     faults = tuple(map(str, file_faults(sealed)))
-    return Check(f"{path} and {number_of(count, 'tables')}", faults), set(sealed.files)
+    return Check(f"{path} and {count_text(count, 'tables')}", faults), set(sealed.files)
 
 
 def _describes_result(name: str, document: Any) -> bool:

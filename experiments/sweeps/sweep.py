@@ -27,7 +27,7 @@ from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import HoldfastError, OutputError, TraceError
 from holdfast.workloads.ground.files import atomic_open
 from holdfast.workloads.ground.release import VERSION
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +85,7 @@ class SweepResult:
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures):,} failed" if self.failures else ""
-        runs = number_of(len(self.summary), "runs")
+        runs = count_text(len(self.summary), "runs")
         return f"SweepResult({runs}: {self.stored:,} stored, {self.computed:,} computed{failed})"
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from holdfast.workloads.ground.errors import TraceError
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.logs.clock import LogClock
 from holdfast.workloads.logs.machine_size import ASSUMED
 from holdfast.workloads.logs.starting_state import find_starting_state, is_cut
@@ -36,9 +36,9 @@ def describe_reading(trace: Trace) -> str:
     noted: 1 killed at its walltime
     """
     count = len(trace.jobs)
-    text = number_of(count, "jobs")
+    text = count_text(count, "jobs")
     if trace.nodes is not None:
-        text += f" on {number_of(trace.nodes, trace.unit)}"
+        text += f" on {count_text(trace.nodes, trace.unit)}"
     if any(trace.excluded.values()):
         text += f"; left out: {sum(trace.excluded.values()):,} ({list_counts(trace.excluded)})"
     if any(trace.remarks.values()):
@@ -59,7 +59,7 @@ def need_jobs(trace: Trace, path: str | Path) -> None:
         If no job is left; the message names the file, and the numbers of jobs left out by reason.
     """
     if not trace.jobs:
-        size = f" on {number_of(trace.nodes, trace.unit)}" if trace.nodes is not None else ""
+        size = f" on {count_text(trace.nodes, trace.unit)}" if trace.nodes is not None else ""
         why = f" ({list_counts(trace.excluded)})" if any(trace.excluded.values()) else ""
         raise TraceError(path, None, f"no job is left to simulate{size}{why}")
 
@@ -78,7 +78,7 @@ def life_of_trace(trace: Trace) -> list[str]:
     state = find_starting_state(trace.jobs)
     if state is not None:
         machine = "" if trace.nodes is None else f" of {trace.nodes:,}"
-        running = number_of(state.running, "jobs", "run")
+        running = count_text(state.running, "jobs", "run")
         waiting = f"{state.waiting:,} wait{'s' if state.waiting == 1 else ''}"
         size = f"{state.nodes:,}{machine} {trace.unit}"
         clock = LogClock.of_trace(trace)
@@ -117,7 +117,7 @@ def composition(jobs: Sequence[Job], unit: str = "nodes", spot: int = 0) -> str:
     for kind, count, done in zip(JobType, counts.tolist(), work.tolist(), strict=True):
         if count:
             part = f" ({100 * done / total:.0f} %)" if total else ""
-            jobs_of = number_of(count, "jobs")
+            jobs_of = count_text(count, "jobs")
             if spot and kind is JobType.RIGID:
                 jobs_of += f" ({spot:,} of them spot or preemptible, without checkpoints)"
             parts.append(f"{kind.value} {jobs_of}, {done:,.0f} {unit.removesuffix('s')}-hours{part}")

@@ -74,15 +74,15 @@ class MachineComparison:
         rows = []
         for partition in machine.partitions:
             chosen = self._names == partition.name
-            known = chosen & ~np.isnan(self._recorded)
+            known = chosen & ~np.isnan(self._recorded_waits)
             if not chosen.any():
                 continue
-            compared = (known if known.any() else chosen) & ~np.isnan(self._simulated)
+            compared = (known if known.any() else chosen) & ~np.isnan(self._simulated_waits)
             row: dict[str, Any] = {
                 "partition": partition.name,
                 "jobs": int(chosen.sum()),
-                "recorded": float(self._recorded[known].mean()) if known.any() else None,
-                "simulated": float(self._simulated[compared].mean()) if compared.any() else None,
+                "recorded": float(self._recorded_waits[known].mean()) if known.any() else None,
+                "simulated": float(self._simulated_waits[compared].mean()) if compared.any() else None,
             }
             for place, name in ((0, "cores"), (2, "gpus")):
                 most = machine.total(name, partition.nodes)
@@ -173,9 +173,9 @@ class MachineComparison:
 
     def _longer_wait(self, row: dict[str, Any]) -> str:
         """The waiting that a partition had only on the real machine."""
-        here = (self._names == row["partition"]) & ~np.isnan(self._recorded)
-        at_once = here & (self._simulated <= _AT_ONCE)
-        share = self._recorded[at_once].sum() / self._recorded[here].sum()
+        here = (self._names == row["partition"]) & ~np.isnan(self._recorded_waits)
+        at_once = here & (self._simulated_waits <= _AT_ONCE)
+        share = self._recorded_waits[at_once].sum() / self._recorded_waits[here].sum()
         return (
             f"{row['partition']}: jobs waited longer than here, and {100 * share:.0f} % of the waiting is of jobs that "
             "start at once here: limits, priorities, holds or drained nodes, which neither log nor file name"
@@ -187,12 +187,12 @@ class MachineComparison:
         return np.array(self.trace.jobs.texts("partition"), object)
 
     @cached_property
-    def _recorded(self) -> NDArray[np.float64]:
+    def _recorded_waits(self) -> NDArray[np.float64]:
         """Recorded waits, NaN where they are not known [s]."""
         return self.trace.jobs.column("wait")
 
     @cached_property
-    def _simulated(self) -> NDArray[np.float64]:
+    def _simulated_waits(self) -> NDArray[np.float64]:
         """Simulated waits, NaN of jobs that did not start [s]."""
         if self.result is None:
             return np.full(len(self.trace.jobs), np.nan)

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.experiments.whatif.contrasts import Contrast
 from holdfast.experiments.whatif.wording import WaitUnit
-from holdfast.workloads.ground.wording import join_words, number_of
+from holdfast.workloads.ground.wording import count_text, join_words
 
 __all__ = ["conclude"]
 
@@ -94,7 +94,7 @@ def _harm(one: Contrast, unit: WaitUnit) -> str:
     """What gets worse while the mean gets better; empty: nothing."""
     row, found = one.wait, []
     if one.left_out:
-        found.append(f"{number_of(one.left_out, 'jobs')} cannot run")
+        found.append(f"{count_text(one.left_out, 'jobs')} cannot run")
     if row["second_p99"] > _HARM * row["first_p99"] and not one.p99.low < 0:
         values = [unit.text(row[f"{side}_p99"]) for side in ("second", "first")]
         found.append(f"1 % of the jobs wait for more than {' in place of '.join(values)} {unit.name}")
@@ -103,5 +103,5 @@ def _harm(one: Contrast, unit: WaitUnit) -> str:
         found.append(f"the longest wait is {' in place of '.join(values)} {unit.name}")
     before, now = (round(side["starved"]) for side in (one.reference, one.summary))
     if now > before:
-        found.append(f"{number_of(now, 'jobs', 'starve')} in place of {before:,}")
+        found.append(f"{count_text(now, 'jobs', 'starve')} in place of {before:,}")
     return join_words(found)

@@ -14,7 +14,7 @@ from holdfast.policies.planning.sequence import HORIZON, ReservationSequence
 from holdfast.policies.planning.serialisation import arguments
 from holdfast.workloads.ground.checksums import seal_json
 from holdfast.workloads.ground.errors import InputError, ParameterError
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from holdfast.workloads.distributions import Distribution
@@ -55,7 +55,7 @@ class ReservationPlan(ReservationSequence):
         rest = ", ..." if len(self.length) > _SHOWN else ""
         saves = f"{int(self.checkpointed.sum()):,} checkpointed" if self.checkpointed.any() else "no checkpoints"
         name = f"{self.strategy}: " if self.strategy else ""
-        return f"ReservationPlan({name}{number_of(len(self.length), 'reservations')} of {shown}{rest}; {saves})"
+        return f"ReservationPlan({name}{count_text(len(self.length), 'reservations')} of {shown}{rest}; {saves})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ReservationPlan):

@@ -17,7 +17,7 @@ from holdfast.simulator.conformance.generation import job_tables
 from holdfast.simulator.simulation import simulate
 from holdfast.workloads.ground.errors import InvariantError
 from holdfast.workloads.ground.registry import Registry
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["REGISTRIES", "broken_runs"]
@@ -88,10 +88,10 @@ def _display_name(mechanism: str) -> str:
 
 
 def _table(jobs: list[Job], nodes: int) -> str:
-    lines = [number_of(nodes, "nodes")]
+    lines = [count_text(nodes, "nodes")]
     for job in jobs:
         words = (
-            f"job {job.job_id}, {job.type}, {number_of(job.nodes, 'nodes')}, {job.runtime:g} of {job.walltime:g} s, "
+            f"job {job.job_id}, {job.type}, {count_text(job.nodes, 'nodes')}, {job.runtime:g} of {job.walltime:g} s, "
         )
         words += f"at {job.submit:g} s" if job.submit is not None else "never comes"
         lines.append(words + (f", notice at {job.notice:g} s" if job.notice is not None else ""))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from holdfast.policies.port import Window
 from holdfast.workloads.ground.units import SECOND
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.table.job import JobType
 
 __all__ = ["Queued", "Reserved", "Running", "Scenario", "View"]
@@ -121,8 +121,8 @@ class Reserved:
 
     def __str__(self) -> str:
         return (
-            f"for job {self.job_id}, {number_of(self.requested, 'nodes')}, {self.idle} of them idle, {self.lent} lent, "
-            f"due at {_seconds(self.estimated_arrival)}"
+            f"for job {self.job_id}, {count_text(self.requested, 'nodes')}, {self.idle} of them idle, "
+            f"{self.lent} lent, due at {_seconds(self.estimated_arrival)}"
         )
 
 

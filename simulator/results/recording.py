@@ -26,7 +26,7 @@ from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.ticks import in_ticks, list_in_ticks
 from holdfast.workloads.ground.trust import admit, trust
 from holdfast.workloads.ground.units import to_ticks
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.outages.outage import Outage
 from holdfast.workloads.table.job import Job, JobType
 from holdfast.workloads.table.jobs import Jobs
@@ -165,9 +165,9 @@ class Recording:
                 object.__setattr__(self, name, kind.of(given))
 
     def __repr__(self) -> str:
-        operated = f"{number_of(self.nodes, 'nodes')}, {self.options.order}, {self.options.backfilling}"
-        events = number_of(len(self.entries), "events") if self.entries else "no event log"
-        return f"{type(self).__name__}({self.name}: {number_of(len(self.records), 'jobs')} on {operated}; {events})"
+        operated = f"{count_text(self.nodes, 'nodes')}, {self.options.order}, {self.options.backfilling}"
+        events = count_text(len(self.entries), "events") if self.entries else "no event log"
+        return f"{type(self).__name__}({self.name}: {count_text(len(self.records), 'jobs')} on {operated}; {events})"
 
     @property
     def name(self) -> str:

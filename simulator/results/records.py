@@ -13,7 +13,7 @@ from holdfast.simulator.machine.event_log import Sample
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.row_views import ColumnRows
 from holdfast.workloads.ground.units import SECOND, to_seconds
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.table.job import JobType
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Records(ColumnRows[JobRecord]):
     __hash__ = None  # type: ignore[assignment]  # as of a list
 
     def __repr__(self) -> str:
-        return f"Records({number_of(len(self), 'jobs')})"
+        return f"Records({count_text(len(self), 'jobs')})"
 
     def column(self, name: str) -> Column:
         """The column of a field, or ``queued``; ``eligible`` is :data:`ABSENT` for jobs that were not held."""

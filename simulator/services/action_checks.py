@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.policies.port import Expand, Expect, Hold, Preempt, Shrink, Start, WaitingJob
 from holdfast.simulator.machine.node_accounts import Reservation
 from holdfast.workloads.ground.errors import InvariantError
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.table.job import MALLEABLE, ON_DEMAND
 
 __all__ = [
@@ -45,7 +45,7 @@ def describe(answer: object) -> str:
 
 
 def _nodes(count: int) -> str:
-    return number_of(count, "nodes")
+    return count_text(count, "nodes")
 
 
 def answer_error(policy: str, answer: object, why: str) -> InvariantError:

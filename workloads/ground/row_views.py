@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.workloads.ground.errors import InputError
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["Codes", "ColumnRows", "Rows", "as_column"]
 
@@ -242,7 +242,7 @@ class Rows(ColumnRows[Row]):
         return type(self)([*self, *other])
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({number_of(len(self), 'rows')})"
+        return f"{type(self).__name__}({count_text(len(self), 'rows')})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Cached rows are not pickled, because they can be made again from columns.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["in_unit", "join_words", "number_of", "sizes_in_words", "span_of_sizes"]
+__all__ = ["count_text", "in_unit", "join_words", "sizes_in_words", "span_of_sizes"]
 
 #: The word "node" as a word of its own, not as a part of an option, a file name, a column or a key.
 _WORD = re.compile(r"(?<![\w.=/-])([Nn])ode(s?)(?!\.\w|[\w=/])")
@@ -14,7 +14,7 @@ _SINGULAR_VERBS = {"are": "is", "have": "has", "were": "was"}
 _HOURS = re.compile(r"(?<!\w)(k?)Nh(?!\w)")
 
 
-def number_of(number: int, plural: str, verb: str = "") -> str:
+def count_text(number: int, plural: str, verb: str = "") -> str:
     """A number of things in words.
 
     Parameters
@@ -28,9 +28,9 @@ def number_of(number: int, plural: str, verb: str = "") -> str:
 
     Examples
     --------
-    >>> number_of(0, "jobs"), number_of(1, "past runs"), number_of(1, "entries"), number_of(12345, "GPUs")
+    >>> count_text(0, "jobs"), count_text(1, "past runs"), count_text(1, "entries"), count_text(12345, "GPUs")
     ('0 jobs', '1 past run', '1 entry', '12,345 GPUs')
-    >>> number_of(1, "jobs", "run"), number_of(2, "jobs", "run"), number_of(1, "pending jobs", "are")
+    >>> count_text(1, "jobs", "run"), count_text(2, "jobs", "run"), count_text(1, "pending jobs", "are")
     ('1 job runs', '2 jobs run', '1 pending job is')
     """
     one = f"{plural.removesuffix('ies')}y" if plural.endswith("ies") else plural.removesuffix("s")

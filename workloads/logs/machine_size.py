@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["ASSUMED", "NODES_NAMED", "named_nodes", "occupancy", "peak_use", "with_assumed_size"]
@@ -104,5 +104,5 @@ def with_assumed_size(trace: Trace) -> Trace:
         size, how = peak_use(trace), "enough for what the jobs held at once in 99 % of the time"
     if not size:
         return trace
-    assumption = f"a machine of {number_of(size, trace.unit)}, {how} (--nodes sets the size)"
+    assumption = f"a machine of {count_text(size, trace.unit)}, {how} (--nodes sets the size)"
     return replace(trace, nodes=size, header={**trace.header, ASSUMED: assumption})

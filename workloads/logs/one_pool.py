@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.logs.cleaning import NO_WALLTIME
 from holdfast.workloads.logs.machine_size import named_nodes, occupancy
 from holdfast.workloads.logs.swf_header import header_sizes
@@ -129,7 +129,7 @@ def _shared_nodes(trace: Trace, nodes: int | None) -> list[str]:
     if not len(held) or not lengths.sum() or lengths[held > size].sum() < _LEAST * lengths.sum():
         return []
     beyond = float((np.maximum(held - size, 0) * lengths).sum() / (held * lengths).sum())
-    many = f"occupied up to {int(held.max()):,} of {number_of(size, 'nodes')} at once"
+    many = f"occupied up to {int(held.max()):,} of {count_text(size, 'nodes')} at once"
     excess = f"{_percent(beyond)} of the work is more than the nodes could hold"
     if trace.format == RESULT:
         return [f"{many} ({excess})"]

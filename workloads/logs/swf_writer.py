@@ -14,7 +14,7 @@ from typing import NamedTuple
 from holdfast.workloads.ground.errors import FormatWarning
 from holdfast.workloads.ground.files import atomic_open
 from holdfast.workloads.ground.units import format_seconds, to_ticks
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.logs.trace import Trace
 
 __all__ = ["CANCELLED", "CONVERSION", "SwfJob", "note_holds", "number_names", "write_lines", "write_swf"]
@@ -157,7 +157,7 @@ def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:
         if renamed:
             notes.append(f"{what} are numbered in the order of their first appearance")
     notes += note_holds(path, "SWF", sum(job.queued > job.submit for job in trace.jobs))
-    notes += [f"left out: {number_of(count, 'jobs')}, {reason}" for reason, count in trace.excluded.items()]
+    notes += [f"left out: {count_text(count, 'jobs')}, {reason}" for reason, count in trace.excluded.items()]
     before = trace.header.get("Conversion", CONVERSION)
     if not before.startswith(CONVERSION):
         notes.append(f"converted before by {before}")

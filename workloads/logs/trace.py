@@ -16,7 +16,7 @@ from holdfast.workloads.ground.errors import ParameterError
 from holdfast.workloads.ground.numbers import decimal
 from holdfast.workloads.ground.row_views import Rows
 from holdfast.workloads.ground.units import LARGEST_SIZE
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -218,10 +218,10 @@ class Trace:
         object.__setattr__(self, "jobs", TraceJobs.of(self.jobs))
 
     def __repr__(self) -> str:
-        machine = "a machine of unknown size" if self.nodes is None else number_of(self.nodes, self.unit)
+        machine = "a machine of unknown size" if self.nodes is None else count_text(self.nodes, self.unit)
         origin = f"; {self.source}" if self.source else ""
         left_out = f"; {sum(self.excluded.values()):,} left out" if self.excluded else ""
-        return f"Trace({number_of(len(self.jobs), 'jobs')} on {machine}{origin}{left_out})"
+        return f"Trace({count_text(len(self.jobs), 'jobs')} on {machine}{origin}{left_out})"
 
     @property
     def frame(self) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from holdfast.workloads.ground.errors import InputError, TraceError, format_value
 from holdfast.workloads.ground.files import read_text
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.machines.amounts import gres_gpus, mebibytes
 from holdfast.workloads.machines.host_list import MOST_NODES, expand
 from holdfast.workloads.machines.machine import Limit, Machine, NodeKind, Partition
@@ -265,7 +265,7 @@ def _partitions(
         gone = [node for node in names if node not in known]
         if gone and len(gone) < len(names):
             remarks.append(
-                f"partition {name} names {number_of(len(gone), 'nodes')} without a description ({gone[0]}, ...)"
+                f"partition {name} names {count_text(len(gone), 'nodes')} without a description ({gone[0]}, ...)"
             )
             names = tuple(node for node in names if node in known)
         share = line.get("oversubscribe", line.get("shared", "")).upper()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.machines.amounts import ANY_GPU, memory_text
 from holdfast.workloads.machines.host_list import fold
 from holdfast.workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
@@ -48,9 +48,9 @@ def machine_summary(machine: Machine) -> str:
 
 
 def _head(machine: Machine) -> Iterator[str]:
-    words = [number_of(machine.size, "nodes"), number_of(machine.total("cores"), "cores")]
+    words = [count_text(machine.size, "nodes"), count_text(machine.total("cores"), "cores")]
     if machine.total("gpus"):
-        words.append(number_of(machine.total("gpus"), "GPUs"))
+        words.append(count_text(machine.total("gpus"), "GPUs"))
     if machine.total("memory"):
         words.append(f"{_round_memory(machine.total('memory'))} of memory")
     yield ", ".join(words)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from holdfast.workloads.ground.row_views import Rows
 from holdfast.workloads.ground.ticks import in_ticks
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 from holdfast.workloads.table.job import Job, JobType
 
 __all__ = ["Jobs", "composition"]
@@ -59,7 +59,7 @@ def composition(jobs: Iterable[Job]) -> str:
     count = _counts(jobs)
     total = sum(count.values())
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(count.items(), key=lambda item: -item[1]))
-    return f"{number_of(total, 'jobs')}{': ' if kinds else ''}{kinds}"
+    return f"{count_text(total, 'jobs')}{': ' if kinds else ''}{kinds}"
 
 
 def _counts(jobs: Iterable[Job]) -> dict[str, int]:

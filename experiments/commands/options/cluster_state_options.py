@@ -12,7 +12,7 @@ from holdfast.experiments.terminal import warn
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.parameters import Group, Parameter, SecondsAbove0, Seed, Values, whole, wholes
 from holdfast.workloads.ground.units import LARGEST_SIZE
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from holdfast.experiments.forecast.machine_requests import MachineRequests
@@ -90,8 +90,8 @@ class Present:
         state = self.state
         used = sum(job.nodes for job in state.running)
         return (
-            f"Now is {self.now}: {number_of(len(state.running), 'jobs', 'run')} on {used:,} of "
-            f"{number_of(state.nodes, self.unit)}, {len(state.waiting):,} wait{'s' * (len(state.waiting) == 1)}."
+            f"Now is {self.now}: {count_text(len(state.running), 'jobs', 'run')} on {used:,} of "
+            f"{count_text(state.nodes, self.unit)}, {len(state.waiting):,} wait{'s' * (len(state.waiting) == 1)}."
         )
 
     def facts(self) -> dict[str, Any]:
@@ -351,7 +351,7 @@ def _queue(question: Question, queue: str, trace: Trace) -> Present:
     if trace_epoch(trace.header, min((job.submit for job in trace.jobs), default=0.0)) != 0:
         raise InputError(f"{question.present.log} must count seconds since 1970 with --queue, as sacct does")
     if left_out:
-        print(f"{number_of(left_out, 'pending jobs', 'are')} left out: held, or waiting for a job or a time.")
+        print(f"{count_text(left_out, 'pending jobs', 'are')} left out: held, or waiting for a job or a time.")
     assumptions: list[str] = []
     clock = queue_clock(queue, question.present.at, trace, rows, assumptions)
     at = clock.at

@@ -14,7 +14,7 @@ from holdfast.experiments.commands.options.simulation_options import Simulation
 from holdfast.policies.mechanism import BASELINE
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.parameters import changed_parameters
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from holdfast.experiments.recordings.streamed_jobs import EndedJobs
@@ -142,7 +142,7 @@ def run_stream(arguments: RunOptions, planned: PlannedRun, directory: Path) -> t
     identity = stream_identity(log, simulation.nodes, simulation.options, BATCH_SIZE, arguments.stream_format)
     ended = EndedJobs(directory, identity, arguments.stream_format, force=arguments.force)
     if ended.kept:
-        print(f"{ended.place}: kept: {number_of(ended.kept, 'tables')} of an earlier start")
+        print(f"{ended.place}: kept: {count_text(ended.kept, 'tables')} of an earlier start")
     try:
         with Bar(len(jobs), [BASELINE]) as bar:
             result = streamed_replay(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from holdfast.experiments.commands.options.arguments import check_outputs
 from holdfast.workloads.ground.errors import InputError, ParameterError
 from holdfast.workloads.ground.parameters import Nodes, Parameter, Seconds
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -230,7 +230,7 @@ def _compare_machine_replays(arguments: Arguments, site: _Site | None) -> None:
             )
             rows.append(row)
             differences += wrong
-            print(f"{agreement_table([row])}\non the nodes that Slurm chose: {number_of(row['same_nodes'], 'jobs')}")
+            print(f"{agreement_table([row])}\non the nodes that Slurm chose: {count_text(row['same_nodes'], 'jobs')}")
             print(paced_note(row))
     if arguments.output is not None:
         write_csv(f"{arguments.output}.csv", rows, (*AGREEMENT_COLUMNS, "same_nodes", "paced_start"))

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from holdfast.workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from holdfast.workloads.ground.parameters import Parameter, Values, number, wholes
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["Arguments", "main"]
 
@@ -100,7 +100,7 @@ def main(arguments: Arguments) -> None:
             machine=machine,
         )
         print(
-            f"{number_of(lab.nodes, 'nodes', 'are')} idle on a clock {lab.speed:g} times as fast; "
+            f"{count_text(lab.nodes, 'nodes', 'are')} idle on a clock {lab.speed:g} times as fast; "
             f"'. {arguments.output}/env; sinfo' shows them"
         )
     elif arguments.action == "stop":
@@ -109,7 +109,8 @@ def main(arguments: Arguments) -> None:
         if is_running(directory):
             lab = open_lab(directory)
             print(
-                f"{arguments.output}: runs, with {number_of(lab.nodes, 'nodes')} on a clock {lab.speed:g} times as fast"
+                f"{arguments.output}: runs, with {count_text(lab.nodes, 'nodes')} on a clock "
+                f"{lab.speed:g} times as fast"
             )
         else:
             print(f"{arguments.output}: does not run")

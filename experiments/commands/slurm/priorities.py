@@ -7,7 +7,7 @@ from typing import Annotated
 
 from holdfast.workloads.ground.errors import InputError
 from holdfast.workloads.ground.parameters import Parameter
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["Arguments", "main"]
 
@@ -42,7 +42,9 @@ def main(arguments: Arguments) -> None:
         equal = sum(row["difference"] == 0 for row in known)
         if some:
             print(render(some, PRIORITY_COLUMNS))
-        print(f"{path}: {equal:,} of {len(known):,} priorities are those of sprio; {number_of(len(some), 'jobs')} wait")
+        print(
+            f"{path}: {equal:,} of {len(known):,} priorities are those of sprio; {count_text(len(some), 'jobs')} wait"
+        )
         rows += [{"snapshot": path, **row} for row in some]
     if arguments.output is not None:
         write_csv(arguments.output, rows, ("snapshot", *(column.name for column in PRIORITY_COLUMNS)))

@@ -11,7 +11,7 @@ from holdfast.experiments.commands.options.arguments import TrustOption, new_dir
 from holdfast.experiments.terminal import note
 from holdfast.workloads.ground.errors import InputError, UnknownNameError
 from holdfast.workloads.ground.parameters import Nodes, Parameter
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -180,12 +180,12 @@ def _workload_on_machine(
     if set(names) != set(fitted.machine.names):
         raise InputError(f"{machine}: its nodes are not those of the lab; start it with --machine {machine}")
     for reason, count in trace.excluded.items():
-        note(f"{number_of(count, 'jobs')} left out: {reason}")
+        note(f"{count_text(count, 'jobs')} left out: {reason}")
     without = _count_without_memory(fitted.machine, fitted.requests)
     if without:
         note(
-            f"{number_of(without, 'jobs', 'ask')} for no memory: Slurm gives them all of their nodes, for limits, too, "
-            "and the rule none; partitions with memory_per_core give both the same"
+            f"{count_text(without, 'jobs', 'ask')} for no memory: Slurm gives them all of their nodes, for limits, "
+            "too, and the rule none; partitions with memory_per_core give both the same"
         )
     return trace.jobs, fitted.requests, trace.nodes or fitted.machine.size
 
@@ -227,7 +227,7 @@ def _compare_pool(arguments: Arguments, slurm: SomeSlurm, rows: list[dict[str, A
     some, _, _ = agreement(replay, RULES, tolerance=60.0, lag=5.0)
     print(f"{replay_summary(replay)}\n{agreement_table(some)}")
     if jobs > len(rows):
-        print(f"{number_of(jobs - len(rows), 'jobs')} did not run")
+        print(f"{count_text(jobs - len(rows), 'jobs')} did not run")
     print(f"written to {directory / ACTUAL}; 'holdfast slurm compare {directory} --nodes {size} -o NAME' draws it")
 
 
@@ -258,9 +258,9 @@ def _compare_machine(
         note(f"note: {remark}")
     row, _, _ = machine_agreement(replay, described, "slurm", SlurmBackfill(), tolerance=60.0, lag=5.0)
     print(f"{placed_summary(replay, described)}\n{agreement_table([row])}")
-    print(f"on the nodes that Slurm chose: {number_of(row['same_nodes'], 'jobs')}\n{paced_note(row)}")
+    print(f"on the nodes that Slurm chose: {count_text(row['same_nodes'], 'jobs')}\n{paced_note(row)}")
     if len(requests) > len(rows):
-        print(f"{number_of(len(requests) - len(rows), 'jobs')} did not run")
+        print(f"{count_text(len(requests) - len(rows), 'jobs')} did not run")
     print(
         f"written to {directory / ACTUAL}; 'holdfast slurm compare {directory} --machine {machine} -o NAME' writes the "
         "decisions that differ"
@@ -270,7 +270,7 @@ def _compare_machine(
 def _ask(jobs: int, hours: float) -> None:
     """Ask before jobs go to a cluster of others."""
     print(
-        f"Submit {number_of(jobs, 'sleeping jobs')} of {hours:,.1f} node-hours to the Slurm of this machine? [y/N] ",
+        f"Submit {count_text(jobs, 'sleeping jobs')} of {hours:,.1f} node-hours to the Slurm of this machine? [y/N] ",
         end="",
         flush=True,
     )

@@ -10,7 +10,7 @@ from holdfast.experiments.commands.options.arguments import new_directory
 from holdfast.experiments.terminal import note
 from holdfast.workloads.ground.errors import UnknownNameError
 from holdfast.workloads.ground.parameters import Parameter, Seed, Values, wholes
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 __all__ = ["Arguments", "main"]
 
@@ -98,7 +98,7 @@ def main(arguments: Arguments) -> None:
         Quantity("all_done_s", "all done", "h", scale=1 / 3600, digits=2),
     )
     print(render(rows, shown))
-    print(f"{number_of(count, 'jobs')} on {number_of(lab.nodes, 'nodes')}; written to {arguments.output}/batches.csv")
+    print(f"{count_text(count, 'jobs')} on {count_text(lab.nodes, 'nodes')}; written to {arguments.output}/batches.csv")
 
 
 def _simulator_row(row: dict[str, Any]) -> dict[str, Any]:

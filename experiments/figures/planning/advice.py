@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
 from holdfast.experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def _draw_requests(axes: Axes, requests: Sequence[Mapping[str, Any]], compared: 
         axes.plot(walltime[places], response[places], "-", color=color, linewidth=1.1, marker=".", markersize=3)
         axes.plot(walltime[places], wait[places], ":", color=color, linewidth=1.0)
         last = places[-1]
-        name = number_of(size, "nodes") if len(sizes) > 1 else "response"
+        name = count_text(size, "nodes") if len(sizes) > 1 else "response"
         names.append((float(walltime[last]), float(response[last]), name))
         if len(sizes) == 1:
             names.append((float(walltime[last]), float(wait[last]), "wait"))
@@ -118,7 +118,7 @@ def _draw_distributions(
         title, color, _, line = _COMPARED[name]
         times = np.sort(responses[:, place]) / 3600
         last = max(last, float(times[-1]))
-        label = f"{title}: {number_of(requests[place]['nodes'], 'nodes')}, {requests[place]['walltime'] / 3600:.3g} h"
+        label = f"{title}: {count_text(requests[place]['nodes'], 'nodes')}, {requests[place]['walltime'] / 3600:.3g} h"
         steps = np.concatenate(([0.0], times)), np.concatenate(([0.0], shares))
         axes.step(*steps, where="post", color=color, linewidth=1.2, linestyle=line, label=label)
     axes.set_ylim(0, 100)

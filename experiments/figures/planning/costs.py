@@ -10,7 +10,7 @@ from holdfast.experiments.figures.canvas import PAGE, CanvasOptions, new_figure,
 from holdfast.experiments.figures.style import FONT, INK, STATE_COLORS, dress, panel_letters
 from holdfast.experiments.timelines.steps import Floats, TimeUnit, choose_unit
 from holdfast.policies.planning.waits.fitting import bin_pairs
-from holdfast.workloads.ground.wording import number_of, sizes_in_words
+from holdfast.workloads.ground.wording import count_text, sizes_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def plot_costs(
             axes,
             x=f"requested walltime ({unit.symbol})" if place + columns >= len(parts) else "",
             y=f"wait ({unit.symbol})" if place % columns == 0 else "",
-            title=f"{part.name}: {number_of(len(part.waits), 'pairs')}",
+            title=f"{part.name}: {count_text(len(part.waits), 'pairs')}",
         )
         _draw(axes, part, unit)
         handles, labels = axes.get_legend_handles_labels()

@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.experiments.figures.canvas import CanvasOptions, new_figure, plot, subplots
 from holdfast.experiments.figures.style import FONT, INK, dress
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def _draw_job(axes: Axes, job: Mapping[str, Any], seconds: Floats) -> None:
     )
     axes.set_ylim(0, 100)
     axes.set_xlim(0, max(1.02 * waits[-1], 0.1))
-    title = f"Start of job {job['job_id']}: {number_of(job['nodes'], 'nodes')}, {job['walltime'] / 3600:.3g} h"
+    title = f"Start of job {job['job_id']}: {count_text(job['nodes'], 'nodes')}, {job['walltime'] / 3600:.3g} h"
     dress(axes, x="time from now (h)", y="draws in which it has started (%)", title=title)
 
 

@@ -14,7 +14,7 @@ from holdfast.experiments.tables import cell_text
 from holdfast.simulator.results.catalogue import metric
 from holdfast.simulator.results.result import Result
 from holdfast.workloads.ground.errors import InputError, UnknownNameError
-from holdfast.workloads.ground.wording import number_of
+from holdfast.workloads.ground.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,7 @@ def result_html(result: Result) -> str:
     """HTML of a result for notebooks: description, metrics, and busy nodes and queue over time."""
     options = result.options
     head = (
-        f"{escape(result.name)}: {number_of(len(result.records), 'jobs')} on {number_of(result.nodes, result.unit)}, "
+        f"{escape(result.name)}: {count_text(len(result.records), 'jobs')} on {count_text(result.nodes, result.unit)}, "
         f"order {escape(options.order)}, backfilling {escape(options.backfilling)}"
     )
     rows = "".join(
